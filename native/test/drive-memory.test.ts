@@ -272,10 +272,60 @@ describe("what the kernel may still believe", () => {
       const open = { id, flags: O_RDONLY, callerUid: 0, callerGid: 0 };
       expect((await drive.request("open", open)).error).toBe(ESTALE);
       const { stat } = await drive.request("lookup", { ...ROOT, name: "a" });
-      expect(stat).toMatchObject({ id, sizeBytes: 18, entryTimeoutMs: 0 });
-      const { error, handle } = await drive.request("open", open);
+      expect(stat).toMatchObject({ ino: id, sizeBytes: 18, entryTimeoutMs: 0 });
+      const { error, handle } = await drive.request("open", { ...open, id: stat?.id });
       expect(error).toBe(0);
       await drive.request("release", { ...open, handle });
+    }));
+
+  test("an id that was told another version's size, too, is given out no more", () =>
+    withRig(async (rig) => {
+      const { fake, drive } = rig;
+      const id = await settledFile(rig, "a");
+      const caller = { callerUid: 0, callerGid: 0, callerPid: 11 };
+      fake.remoteWrite("a", Buffer.from("longer than it was"));
+      fake.cache("a");
+      // A kernel may drop this answer, as one that was overtaken: it has either size now.
+      expect((await drive.request("getattr", { id, ...caller })).stat).toMatchObject({ sizeBytes: 18 });
+      expect((await drive.request("open", { id, flags: O_RDONLY, ...caller })).error).toBe(ESTALE);
+      const { stat } = await drive.request("lookup", { ...ROOT, name: "a" });
+      expect(stat).toMatchObject({ ino: id, sizeBytes: 18 });
+      expect(stat?.id).toBeGreaterThanOrEqual(ALIAS_BASE);
+      const { error, handle } = await drive.request("open", { id: stat?.id, flags: O_RDONLY, ...caller });
+      expect(error).toBe(0);
+      await drive.request("release", { id: stat?.id, handle, ...caller });
+    }));
+
+  test("who was not sent back is, when the version has changed since it looked, whoever else was", () =>
+    withRig(async ({ fake, drive }) => {
+      fake.remoteWrite("a", Buffer.from("one"));
+      const caller = (callerPid: number): object => ({ callerUid: 0, callerGid: 0, callerPid });
+      const look = async (pid: number): Promise<number> =>
+        (await drive.request("lookup", { folder: 1, name: "a", ...caller(pid) })).stat?.id ?? 0;
+      const open = (pid: number, id: number): Promise<{ error: number; handle?: object }> =>
+        drive.request("open", { id, flags: O_RDONLY, ...caller(pid) });
+      const [first, second] = [await look(11), await look(12)];
+      fake.remoteWrite("a", Buffer.from("three"));
+      expect((await open(11, first)).error).toBe(ESTALE);
+      expect((await open(12, second)).error).toBe(ESTALE);
+      const again = await look(11);
+      const other = await look(13);
+      fake.remoteWrite("a", Buffer.from("seventh"));
+      // The kernel lets no program look a third time.
+      const { error, handle } = await open(11, again);
+      expect(error).toBe(0);
+      await drive.request("release", { id: again, handle, ...caller(11) });
+      expect((await open(13, other)).error).toBe(ESTALE);
+    }));
+
+  test("of attributes that it was given no time for it is not told", () =>
+    withRig(async ({ fake, drive }) => {
+      for (const text of ["one", "two"]) fake.remoteWrite("a", Buffer.from(text));
+      const { stat } = await drive.request("lookup", { ...ROOT, name: "a" });
+      expect(stat).toMatchObject({ entryTimeoutMs: 0, attributeTimeoutMs: 0 });
+      const held = holdInvalidations(drive);
+      fake.remoteWrite("a", Buffer.from("three"));
+      expect(held).toEqual([]);
     }));
 
   test("while it is open at an older version a node has an alias, and later its own id again", () =>
@@ -353,6 +403,71 @@ test("a file with unsaved bytes is committed when the drive closes", () =>
     await rig.drive.close(true);
     expect(fake.bytesAt("a")?.toString()).toBe("text");
   }));
+
+// ── sizes against a kernel that may drop any answer but the first of an id ──
+
+type Look = { do: "lookup" | "getattr" | "open" | "close" | "forget"; which: number } | { do: "write" | "replace" };
+
+const look: fc.Arbitrary<Look> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constantFrom("lookup" as const, "getattr" as const, "open" as const, "close" as const, "forget" as const),
+      which: fc.nat(9),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom("write" as const, "replace" as const) }) },
+);
+
+test("what is opened at the first try has the only size that its id was ever told", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(look, { maxLength: 40 }), (looks) =>
+      withRig(async ({ fake, drive }) => {
+        const told = new Map<number, { sizes: Set<number>; lookups: number; handles: object[] }>();
+        let callerPid = 1;
+        let length = 1;
+        fake.remoteWrite("a", Buffer.alloc(length));
+        for (const step of looks) {
+          const caller = { callerUid: 0, callerGid: 0, callerPid: ++callerPid };
+          if (step.do === "write" || step.do === "replace") {
+            fake.remoteWrite(step.do === "write" ? "a" : "b", Buffer.alloc(++length));
+            if (step.do === "replace") fake.remoteRename("b", "a");
+            continue;
+          }
+          if (step.do === "lookup") {
+            const { stat } = await drive.request("lookup", { folder: 1, name: "a", ...caller });
+            const { id = 0, sizeBytes = 0 } = stat ?? {};
+            const known = told.get(id) ?? { sizes: new Set(), lookups: 0, handles: [] };
+            known.lookups += 1;
+            known.sizes.add(sizeBytes);
+            told.set(id, known);
+            continue;
+          }
+          const [id, kernel] = [...told][step.which % Math.max(1, told.size)] ?? [];
+          if (id === undefined || kernel === undefined) continue;
+          if (step.do === "getattr") {
+            const { stat } = await drive.request("getattr", { id, ...caller });
+            if (stat !== undefined) kernel.sizes.add(stat.sizeBytes);
+          } else if (step.do === "open") {
+            const { error, handle } = await drive.request("open", { id, flags: O_RDONLY, ...caller });
+            expect([0, ESTALE]).toContain(error);
+            if (handle === undefined) continue;
+            kernel.handles.push(handle);
+            const { data } = await drive.request("read", { id, handle, offset: 0, length: 2 * length, ...caller });
+            expect([...kernel.sizes]).toEqual([data?.length]);
+          } else if (step.do === "close") {
+            const handle = kernel.handles.pop();
+            if (handle !== undefined) await drive.request("release", { id, handle, ...caller });
+          } else if (kernel.handles.length === 0) {
+            await drive.request("forget", { id, lookups: kernel.lookups, ...caller });
+            told.delete(id);
+          }
+        }
+      }),
+    ),
+    { numRuns: 200 },
+  );
+});
 
 // ── an open file against a model: one buffer ──
 

@@ -134,6 +134,8 @@ void DriveCore::KeepAllocated(uint64_t id, uint64_t size_bytes, uint64_t allocat
   KernelNode* kernel_node = nodes_.Find(id);
   const Entry* entry = kernel_node == nullptr ? nullptr : entries_.FindNode(kernel_node->node);
   if (entry == nullptr || entry->size_bytes != size_bytes) return;
+  // The kernel cuts its own pages and size, and drops no answer to that.
+  kernel_node->given_version = entry->version;
   KernelNode::Rare& rare = kernel_node->MakeRare();
   rare.allocated_version = entry->version;
   rare.allocated_bytes = std::min(allocated_bytes, WholeBlocks(size_bytes));

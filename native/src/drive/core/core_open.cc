@@ -48,18 +48,18 @@ void DriveCore::ConfirmPages(Handle* handle) {
   rare.pages_version = handle->file->GetState().version;
 }
 
-FilePtr DriveCore::FileToShareLocked(KernelNode& kernel_node, uint64_t version, bool is_second_try, int64_t now_ms,
+FilePtr DriveCore::FileToShareLocked(KernelNode& kernel_node, uint64_t version, Try which, int64_t now_ms,
                                      bool* is_stale) {
   const FilePtr& file = kernel_node.file;
   *is_stale = false;
   if (file != nullptr && IsShared(*file)) return file;
   const bool is_same = file == nullptr || file->GetState().version == version;
-  if (is_same && kernel_node.given_version == version) return file;
-  // The kernel knows another size, or shares pages with an older handle. After one retry what there is has to do: the
-  // program looked the name up before this change came, so it may have either version.
-  if (is_second_try || kernel_node.rare().retry == KernelNode::Rare::Retry::kLookedUp ||
-      now_ms < kernel_node.rare().looked_up_until_ms)
-    return file;
+  if (is_same && kernel_node.WasToldOnly(version)) return file;
+  // The kernel may know another size, or shares pages with an older handle. After one retry what there is has to do:
+  // the program looked the name up before this change came, so it may have either version.
+  const KernelNode::Rare& rare = kernel_node.rare();
+  const bool was_looked_up = rare.retry == KernelNode::Rare::Retry::kLookedUp || now_ms < rare.looked_up_until_ms;
+  if (which == Try::kSecond || (which == Try::kPerhapsSecond && was_looked_up)) return file;
   kernel_node.MakeRare().retry = KernelNode::Rare::Retry::kAsked;
   answered_stale_ms_ = now_ms;
   *is_stale = true;
@@ -83,12 +83,14 @@ void DriveCore::FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& re
 // After an ESTALE the kernel walks the path once more. When no lookup comes before the OPEN that follows, there is no
 // name on the way: what is opened anew is an open file (/proc/self/fd), whatever its name leads to by now. Several
 // threads may be sent back at once: each is served when it comes again, for it gets no third try.
-bool DriveCore::IsSecondTryLocked(uint64_t id, int32_t thread, int64_t now_ms) {
+DriveCore::Try DriveCore::TakeTryLocked(uint64_t id, int32_t thread, int64_t now_ms) {
   const auto at = asked_.find(thread);
-  if (at == asked_.end()) return false;
+  if (at == asked_.end()) return thread == 0 || asked_.size() >= kAskedMax ? Try::kPerhapsSecond : Try::kFirst;
   const Asked asked = at->second;
   asked_.erase(at);
-  return asked.id == id && now_ms < asked.until_ms;
+  if (asked.id == id && now_ms < asked.until_ms) return Try::kSecond;
+  // It may have been given what another thread has looked up at the same time.
+  return now_ms < asked.until_ms + kRetryMs ? Try::kPerhapsSecond : Try::kFirst;
 }
 
 void DriveCore::NoteAskedLocked(uint64_t id, int32_t thread, int64_t now_ms) {
@@ -109,8 +111,8 @@ void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
   const int64_t now_ms = front_->NowBootMs();
   KernelNode* kernel_node = nodes_.Find(id);
   const int32_t thread = reply->GetCaller().pid;
-  const bool is_second_try = IsSecondTryLocked(id, thread, now_ms);
-  if (kernel_node == nullptr || (!is_second_try && IsStaleLocked(*kernel_node, thread, now_ms))) {
+  const Try which = TakeTryLocked(id, thread, now_ms);
+  if (kernel_node == nullptr || (which != Try::kSecond && IsStaleLocked(*kernel_node, thread, now_ms))) {
     NoteAskedLocked(id, thread, now_ms);
     lock.unlock();
     return reply->Error(Kind::kStale);
@@ -121,7 +123,7 @@ void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
   bool is_stale = false;
   FilePtr file = kernel_node->file;
   if (file == nullptr || !IsShared(*file)) {
-    file = is_known ? FileToShareLocked(*kernel_node, entry->version, is_second_try, now_ms, &is_stale) : nullptr;
+    file = is_known ? FileToShareLocked(*kernel_node, entry->version, which, now_ms, &is_stale) : nullptr;
   }
   if (is_stale) {
     NoteAskedLocked(id, thread, now_ms);
@@ -143,12 +145,11 @@ void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
   lock.unlock();
   message.wants_write = WantsWrite(flags);
   message.truncates = (flags & O_TRUNC) != 0;
-  AskAgent(reply, std::move(message), [this, reply, id, flags, is_second_try](const Answer& answer) {
-    OnOpened(reply, id, flags, is_second_try, answer);
-  });
+  AskAgent(reply, std::move(message),
+           [this, reply, id, flags, which](const Answer& answer) { OnOpened(reply, id, flags, which, answer); });
 }
 
-void DriveCore::OnOpened(const ReplyPtr& reply, uint64_t id, int flags, bool is_second_try, const Answer& answer) {
+void DriveCore::OnOpened(const ReplyPtr& reply, uint64_t id, int flags, Try which, const Answer& answer) {
   if (answer.error == Kind::kNotFound || answer.error == Kind::kStale) return ReplyStale(reply);
   if (answer.error != Kind::kNone) return reply->Error(answer.error);
   std::unique_lock lock(mutex_);
@@ -156,7 +157,7 @@ void DriveCore::OnOpened(const ReplyPtr& reply, uint64_t id, int flags, bool is_
   KernelNode* kernel_node = nodes_.Find(id);
   bool is_stale = kernel_node == nullptr;
   FilePtr file;
-  if (!is_stale) file = FileToShareLocked(*kernel_node, answer.version, is_second_try, now_ms, &is_stale);
+  if (!is_stale) file = FileToShareLocked(*kernel_node, answer.version, which, now_ms, &is_stale);
   if (is_stale) {
     NoteAskedLocked(id, reply->GetCaller().pid, now_ms);
     lock.unlock();
@@ -210,7 +211,7 @@ void DriveCore::Create(ReplyPtr reply, uint64_t folder_id, std::string_view name
     EntryAnswer entry = GiveEntryLocked(found, true);
     entry.attribute_timeout_ms = 0;
     KernelNode& kernel_node = *nodes_.Find(entry.id);
-    kernel_node.given_version = answer.version;
+    kernel_node.Give(answer.version);
     FilePtr file = kernel_node.file;
     if (file == nullptr) file = AttachLocked(kernel_node, answer.version, nullptr);
     Handle* handle = AddHandleLocked(file, flags, true);

@@ -62,6 +62,15 @@ Kind DriveCore::CheckName(std::string_view name) {
   return name.empty() ? Kind::kInvalid : Kind::kNone;
 }
 
+// Returns true when what the kernel has by that id may be of another version: pages, size and stat must not mix. Who
+// writes shares his file with everybody.
+bool DriveCore::IsOfOtherVersion(const KernelNode& kernel_node, const Entry& entry) {
+  const File* file = kernel_node.file.get();
+  if (entry.type != FileType::kFile || (file != nullptr && IsShared(*file))) return false;
+  return (kernel_node.told != KernelNode::Told::kNothing && !kernel_node.WasToldOnly(entry.version)) ||
+         (file != nullptr && file->GetState().version != entry.version);
+}
+
 bool DriveCore::IsShared(const File& file) { return file.writers > 0 || file.is_removed || file.GetState().is_dirty; }
 
 // Returns true when a request by id reached a binding that has changed and that the kernel may still hold: it is to
@@ -71,7 +80,7 @@ bool DriveCore::IsStaleLocked(KernelNode& kernel_node, int32_t thread, int64_t n
   const int64_t stale_until_ms = kernel_node.rare().stale_until_ms;
   const int64_t until_ms = HasLease(now_ms) ? stale_until_ms : std::max(stale_until_ms, kernel_node.named_until_ms);
   if (until_ms <= front_->NowKernelMs() || kernel_node.rare().retry == KernelNode::Rare::Retry::kLookedUp) return false;
-  if (IsSecondTryLocked(kernel_node.id, thread, now_ms)) return false;
+  if (TakeTryLocked(kernel_node.id, thread, now_ms) == Try::kSecond) return false;
   kernel_node.MakeRare().retry = KernelNode::Rare::Retry::kAsked;
   answered_stale_ms_ = now_ms;
   NoteAskedLocked(kernel_node.id, thread, now_ms);
@@ -148,10 +157,7 @@ EntryAnswer DriveCore::GiveEntryLocked(const EntryTable::Found& found, bool is_l
   const Entry& entry = *found.entry;
   const int64_t now_ms = front_->NowBootMs();
   KernelNode* kernel_node = &nodes_.Current(entry.node);
-  if (kernel_node->file != nullptr && !IsShared(*kernel_node->file) &&
-      kernel_node->file->GetState().version != entry.version) {
-    kernel_node = &nodes_.Next(entry.node);  // open at an older version: pages, size and stat must not mix
-  }
+  if (IsOfOtherVersion(*kernel_node, entry)) kernel_node = &nodes_.Next(*kernel_node);
   ++kernel_node->lookups;
   if (is_lookup && kernel_node->rare().retry == KernelNode::Rare::Retry::kAsked)
     kernel_node->MakeRare().retry = KernelNode::Rare::Retry::kLookedUp;
@@ -166,10 +172,9 @@ EntryAnswer DriveCore::GiveEntryLocked(const EntryTable::Found& found, bool is_l
   answer.entry_timeout_ms = entry.type == FileType::kFolder ? 0 : answer.attribute_timeout_ms;
   kernel_node->Give(kernel_node->file != nullptr ? kernel_node->file->GetState().version : entry.version);
   const int64_t kernel_now_ms = front_->NowKernelMs();
-  kernel_node->attributes_until_ms =
-      std::max(kernel_node->attributes_until_ms, kernel_now_ms + answer.attribute_timeout_ms + kRoundingMs);
+  kernel_node->GiveTime(answer.attribute_timeout_ms, kernel_now_ms);
   if (answer.entry_timeout_ms > 0) {
-    found.binding->given_until_ms = kernel_now_ms + answer.entry_timeout_ms + kRoundingMs;
+    found.binding->given_until_ms = kernel_now_ms + answer.entry_timeout_ms + KernelNode::kRoundingMs;
     found.binding->given_id = kernel_node->id;
     kernel_node->named_until_ms = found.binding->given_until_ms;
   }
@@ -199,8 +204,7 @@ bool DriveCore::GiveAttributesLocked(KernelNode& kernel_node, bool trusts_table,
     if (version == entry->version) *timeout_ms = TimeoutLocked(*entry, kernel_node, EntryTable::kNeverMs, now_ms);
     kernel_node.Give(version);
   }
-  kernel_node.attributes_until_ms =
-      std::max(kernel_node.attributes_until_ms, front_->NowKernelMs() + *timeout_ms + kRoundingMs);
+  kernel_node.GiveTime(*timeout_ms, front_->NowKernelMs());
   return true;
 }
 

@@ -160,8 +160,6 @@ class DriveCore {
  private:
   using Resume = std::function<void(const Answer&)>;
 
-  // The kernel counts timeouts in ticks, rounded up, from when it reads the answer.
-  static constexpr int64_t kRoundingMs = 20;
   static constexpr int64_t kJustChangedMs = 2000;  // names that changed so lately get none
   static constexpr int64_t kMarkMs = 1000;
   // The time after an ESTALE in which a lookup may be its retry, and how long after that lookup its open.
@@ -176,11 +174,14 @@ class DriveCore {
   // Methods whose name ends in "Locked" need mutex_.
   static Kind CheckName(std::string_view name);
   static bool IsShared(const File& file);
+  static bool IsOfOtherVersion(const KernelNode& kernel_node, const Entry& entry);
   // Answers ESTALE: the kernel looks the name up again, once.
   void ReplyStale(const ReplyPtr& reply);
   bool IsStaleLocked(KernelNode& kernel_node, int32_t thread, int64_t now_ms);
+  // Which try of a thread a request is, when its first was answered ESTALE: the kernel makes two.
+  enum class Try : uint8_t { kFirst, kPerhapsSecond, kSecond };
   // Asked once for each request: it forgets.
-  bool IsSecondTryLocked(uint64_t id, int32_t thread, int64_t now_ms);
+  Try TakeTryLocked(uint64_t id, int32_t thread, int64_t now_ms);
   void NoteAskedLocked(uint64_t id, int32_t thread, int64_t now_ms);
   // Renews what was noted, since the thread may have been given another node than the one for which it was sent back.
   void NoteLookedUpLocked(uint64_t id, int32_t thread);
@@ -236,14 +237,13 @@ class DriveCore {
 
   // The file that is open there, if an open of `version` may share it; else the open is to be answered ESTALE when
   // *is_stale.
-  FilePtr FileToShareLocked(KernelNode& kernel_node, uint64_t version, bool is_second_try, int64_t now_ms,
-                            bool* is_stale);
+  FilePtr FileToShareLocked(KernelNode& kernel_node, uint64_t version, Try which, int64_t now_ms, bool* is_stale);
   Handle* AddHandleLocked(const FilePtr& file, int flags, bool keeps_cache);
   void ConfirmPages(Handle* handle);
   FilePtr AttachLocked(KernelNode& kernel_node, uint64_t version, ContentPtr base);
   void FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& reply, KernelNode& kernel_node, FilePtr file,
                   int flags);
-  void OnOpened(const ReplyPtr& reply, uint64_t id, int flags, bool is_second_try, const Answer& answer);
+  void OnOpened(const ReplyPtr& reply, uint64_t id, int flags, Try which, const Answer& answer);
   // The range that was absent from a content when the agent last said that it had come.
   struct Missed {
     uint64_t content = 0;  // none

@@ -32,17 +32,20 @@ KernelNode& KernelNodes::Current(uint64_t node) {
   return found != nullptr ? *found : Make(IdOf(node), node);
 }
 
-KernelNode& KernelNodes::Next(uint64_t node) {
-  KernelNode* own = Find(IdOf(node));
-  if (own == nullptr || own->file == nullptr) {
+KernelNode& KernelNodes::Next(const KernelNode& former) {
+  const uint64_t node = former.node;
+  uint64_t id = IdOf(node);
+  if (Find(id) == nullptr) {
     current_.erase(node);
-    return own != nullptr ? *own : Make(IdOf(node), node);
+  } else {
+    id = next_alias_;
+    next_alias_ += 2;
+    current_[node] = id;
+    aliases_.emplace(node, id);
   }
-  const uint64_t id = next_alias_;
-  next_alias_ += 2;
-  current_[node] = id;
-  aliases_.emplace(node, id);
-  return Make(id, node);
+  KernelNode& next = Make(id, node);
+  next.changed_ms = former.changed_ms;
+  return next;
 }
 
 void KernelNodes::Settle(KernelNode& kernel_node) {

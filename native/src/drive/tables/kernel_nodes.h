@@ -1,11 +1,12 @@
 // Records of what the kernel holds of us: one per kernel id, from the first answer that named it until the kernel has
-// forgotten it and no file is open on it. A kernel id is the node's own (the root is 1), or an alias while that one is
-// open at an older version.
+// forgotten it and no file is open on it. A kernel id is the node's own (the root is 1), or an alias while the kernel
+// was told another version of that one.
 //
 // DriveCore guards it: it is not thread-safe. Records stay at their address.
 #ifndef RUNNEL_DRIVE_TABLES_KERNEL_NODES_H_
 #define RUNNEL_DRIVE_TABLES_KERNEL_NODES_H_
 
+#include <algorithm>
 #include <memory>
 #include <unordered_map>
 
@@ -43,11 +44,15 @@ struct KernelNode {
     int64_t atime_set_ns = 0;  // when utimens said it, which is a change of the node
   };
 
+  // The kernel counts timeouts in ticks, rounded up, from when it reads the answer.
+  static constexpr int64_t kRoundingMs = 20;
+
   uint64_t id = 0;
   uint64_t node = 0;
   uint64_t lookups = 0;        // what FORGET counts down
   std::shared_ptr<File> file;  // at most one per kernel id: its handles share pages and size in the kernel
   uint64_t given_version = 0;  // whose size and times the kernel was last told: see Give
+  enum class Told : uint8_t { kNothing, kOneVersion, kSeveral } told = Told::kNothing;
   // On the kernel's clock. It may answer stat, and find the node under a name it was given, itself until then.
   int64_t attributes_until_ms = 0;
   int64_t named_until_ms = 0;
@@ -61,11 +66,21 @@ struct KernelNode {
     return *rare_;
   }
   bool HasRare() const { return rare_ != nullptr; }
+  // Linux drops an answer with attributes when another answer or an invalidation has come to the id since it asked
+  // (attr_version in fs/fuse/inode.c), and an answer that was given first may come last. So only of an id that was told
+  // no other version the kernel has this one's size for certain.
+  bool WasToldOnly(uint64_t version) const { return told == Told::kOneVersion && given_version == version; }
   // The kernel is told the size and times of a version. Another size than that of its pages has cut them, also when the
   // first one is told again.
   void Give(uint64_t version) {
+    told = told == Told::kNothing || WasToldOnly(version) ? Told::kOneVersion : Told::kSeveral;
     given_version = version;
     if (rare_ != nullptr && rare_->pages_version != version) rare_->has_pages = false;
+  }
+  // The kernel may keep the attributes for so long: not at all when it is given no time, and then it need not be told
+  // to forget them.
+  void GiveTime(uint32_t timeout_ms, int64_t now_ms) {
+    if (timeout_ms > 0) attributes_until_ms = std::max(attributes_until_ms, now_ms + timeout_ms + kRoundingMs);
   }
 
  private:
@@ -83,8 +98,8 @@ class KernelNodes {
   // The record that the next lookup of the node gets.
   KernelNode& Current(uint64_t node);
   KernelNode* FindCurrent(uint64_t node);
-  // Makes a new alias the node's current id, or its own id again when nothing is open there.
-  KernelNode& Next(uint64_t node);
+  // Gives a node another current id than the former: its own when the kernel holds nothing by that, else a new alias.
+  KernelNode& Next(const KernelNode& former);
   // Forgets the record when the kernel has and nothing is open on it.
   void Settle(KernelNode& kernel_node);
   // Calls `each` for every record of the node.
