@@ -406,7 +406,7 @@ test("a file with unsaved bytes is committed when the drive closes", () =>
 
 // ── sizes against a kernel that may drop any answer but the first of an id ──
 
-type Look = { do: "lookup" | "getattr" | "open" | "close" | "forget"; which: number } | { do: "write" | "replace" };
+type Look = { do: "lookup" | "getattr" | "open" | "close" | "forget"; which: number } | { change: "write" | "replace" };
 
 const look: fc.Arbitrary<Look> = fc.oneof(
   {
@@ -416,7 +416,7 @@ const look: fc.Arbitrary<Look> = fc.oneof(
       which: fc.nat(9),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom("write" as const, "replace" as const) }) },
+  { weight: 2, arbitrary: fc.record({ change: fc.constantFrom("write" as const, "replace" as const) }) },
 );
 
 test("what is opened at the first try has the only size that its id was ever told", async () => {
@@ -429,9 +429,9 @@ test("what is opened at the first try has the only size that its id was ever tol
         fake.remoteWrite("a", Buffer.alloc(length));
         for (const step of looks) {
           const caller = { callerUid: 0, callerGid: 0, callerPid: ++callerPid };
-          if (step.do === "write" || step.do === "replace") {
-            fake.remoteWrite(step.do === "write" ? "a" : "b", Buffer.alloc(++length));
-            if (step.do === "replace") fake.remoteRename("b", "a");
+          if ("change" in step) {
+            fake.remoteWrite(step.change === "write" ? "a" : "b", Buffer.alloc(++length));
+            if (step.change === "replace") fake.remoteRename("b", "a");
             continue;
           }
           if (step.do === "lookup") {
