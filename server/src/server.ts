@@ -41,7 +41,7 @@ export async function serve(deps: ServerDeps): Promise<RunningServer> {
     for (const handler of handlers) handler.volumeEnded(volume, error);
   };
   const volumes = new Map(deps.volumes.map((offer) => [offer.name, new ServedVolume(offer, { clock, ended, warn })]));
-  const strangers = new Crowd(LIMITS.strangers);
+  const unauthenticated = new Crowd(LIMITS.unauthenticated);
   const throttled = new ThrottledWarnings(clock, warn);
   const shares = new WeakMap<Device, DeviceShare>();
   const shareOf = (device: Device): DeviceShare => {
@@ -70,7 +70,7 @@ export async function serve(deps: ServerDeps): Promise<RunningServer> {
   };
   const handle = (link: Link): void => {
     const busy = new RunnelError("Busy", "hello", "Too many connections say nothing. Try again later.");
-    const leave = strangers.enter(link.remoteAddress, () => handler.close(busy));
+    const leave = unauthenticated.enter(link.remoteAddress, () => handler.close(busy));
     const handler: ConnectionHandler = new ConnectionHandler({
       link,
       clock,

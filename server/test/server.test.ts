@@ -121,13 +121,13 @@ test("[W73] [W172] [limit deviceConnections] a device has at most 64 connections
 
 describe("connections whose device is not known yet", () => {
   test.each([true, false])(
-    "[W73] [limit strangers] are at most 256: for one more another is closed with 4005, none that is known (while volumes are opened: %s)",
+    "[W73] [limit unauthenticated] are at most 256: for one more another is closed with 4005, none that is known (while volumes are opened: %s)",
     async (isEarly) => {
       const ground = await start();
       if (!isEarly) await ground.opened();
       const greeting = ground.connect();
       const connection = await greet(ground, greeting.link);
-      const taken = Array.from({ length: LIMITS.strangers }, () => ground.connect());
+      const taken = Array.from({ length: LIMITS.unauthenticated }, () => ground.connect());
       await ground.clock.advance(10);
       const closed = (): (number | undefined)[] => taken.map(({ code }) => code).filter((code) => code !== undefined);
       expect(closed()).toEqual([]);
@@ -137,7 +137,7 @@ describe("connections whose device is not known yet", () => {
       if (isEarly) await ground.opened();
 
       // Connections that say nothing go by themselves.
-      await ground.clock.advance(TIMING.strangerMs);
+      await ground.clock.advance(TIMING.loginGraceMs);
       expect(closed()).toHaveLength(taken.length);
       expect(connection.isOpen).toBe(true);
     },

@@ -85,9 +85,9 @@ export const LIMITS = {
   statusEntriesPerItem: 4096,
   /** The length of a file: recipeDescriptors of the largest chunks. A longer one is refused when it grows, not after it was cut. */
   fileBytes: 256 * 1024 * MiB,
-  /** All that a connection may say before the server knows whose it is. */
-  strangerBytes: 16 * KiB,
-  strangerFrames: 64,
+  /** All that an unauthenticated connection may say: one of which the server does not know yet whose it is. */
+  unauthenticatedBytes: 16 * KiB,
+  unauthenticatedFrames: 64,
   /** Messages of a client that the server has not handled, unfolded: of a connection, and of all of a device. */
   heldBytes: 16 * MiB,
   deviceHeldBytes: 18 * MiB,
@@ -99,9 +99,12 @@ export const LIMITS = {
   /** Answers that a client has asked for and not read: of a connection, and of all of a device. */
   unreadBytes: 8 * MiB,
   deviceUnreadBytes: 12 * MiB,
-  /** Connections that have not asked for a WebSocket yet; those whose device is not known yet; and all connections of a server, unless its settings say another number. */
+  /**
+   * Connections that have not asked for a WebSocket yet; unauthenticated ones; and all of a server, unless its settings say
+   * another number.
+   */
   unopened: 512,
-  strangers: 256,
+  unauthenticated: 256,
   connections: 4096,
   /** Connections of one device. */
   deviceConnections: 64,
@@ -135,10 +138,10 @@ export const TIMING = {
   connectStepMs: 12_000,
   /** Staged data of an unfinished write is kept so long. */
   stagedKeepMs: 24 * 3_600_000,
-  /** A connection is the server's to close when it is not known by then whose it is. */
-  strangerMs: 15_000,
-  /** After so long one failed login is forgiven. */
-  forgivenMs: 6_000,
+  /** The server closes a connection that is unauthenticated for so long. */
+  loginGraceMs: 15_000,
+  /** After so long an address may fail to log in once more. */
+  loginRefillMs: 6_000,
   /** Terms for which an instance that did not acknowledge asks at every open. */
   probationTerms: 10,
 } as const;

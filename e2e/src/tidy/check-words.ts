@@ -15,7 +15,7 @@ const PRIVATE_WORDS: readonly { words: RegExp; say: string }[] = [
   { words: /\b(left (writes?|files?)|take up|taking up)\b/, say: "resumable upload, resume" },
   { words: /\bleft out\b/, say: "excluded" },
   { words: /\b(strangers?|introduction|must be known)\b/, say: "unauthenticated, handshake" },
-  { words: /\bforgiven\b/, say: "grace" },
+  { words: /\bforgiven\b/, say: "refill" },
   { words: /\b(patience|patient|patiently)\b/, say: "request timeout" },
   { words: /\b(signs of life|while heard|last heard)\b/, say: "keepalive, last received" },
   { words: /\b(in doubt|believed)\b/, say: "unverified" },

@@ -8,8 +8,8 @@ const ADDRESSES_MAX = 10_000;
 
 export class FailedLogins {
   private readonly clock: Clock;
-  /** Times by address at which all its failures will be forgiven (a leaky bucket in one number). */
-  private readonly forgivenMs = new Map<string, number>();
+  /** Times by address at which it has all its tries again (a token bucket in one number). */
+  private readonly refilledMs = new Map<string, number>();
 
   constructor(clock: Clock) {
     this.clock = clock;
@@ -17,20 +17,20 @@ export class FailedLogins {
 
   /** Milliseconds until it may try again; 0: now. */
   waitMs(address: string): number {
-    const debtMs = (this.forgivenMs.get(networkOf(address)) ?? 0) - this.clock.bootMs();
-    return Math.max(0, debtMs - (LIMITS.failedLogins - 1) * TIMING.forgivenMs);
+    const debtMs = (this.refilledMs.get(networkOf(address)) ?? 0) - this.clock.bootMs();
+    return Math.max(0, debtMs - (LIMITS.failedLogins - 1) * TIMING.loginRefillMs);
   }
 
   failed(address: string): void {
     const network = networkOf(address);
     const nowMs = this.clock.bootMs();
-    const before = Math.max(nowMs, this.forgivenMs.get(network) ?? 0);
+    const before = Math.max(nowMs, this.refilledMs.get(network) ?? 0);
     // The latest stand last.
-    this.forgivenMs.delete(network);
-    this.forgivenMs.set(network, before + TIMING.forgivenMs);
-    for (const [oldest, untilMs] of this.forgivenMs) {
-      if (untilMs > nowMs && this.forgivenMs.size <= ADDRESSES_MAX) break;
-      this.forgivenMs.delete(oldest);
+    this.refilledMs.delete(network);
+    this.refilledMs.set(network, before + TIMING.loginRefillMs);
+    for (const [oldest, untilMs] of this.refilledMs) {
+      if (untilMs > nowMs && this.refilledMs.size <= ADDRESSES_MAX) break;
+      this.refilledMs.delete(oldest);
     }
   }
 }

@@ -31,7 +31,7 @@ export class Attachments {
   /** The channel stays open and carries the feed, until one side ends it. */
   async attach(channel: Channel, request: RequestOf<"attach">): Promise<void> {
     const { handshake, warn } = this.#deps;
-    handshake.mustBeKnown("attach");
+    handshake.requireAuthenticated("attach");
     const right = handshake.rightOn(request.volume);
     // The names and states of volumes are no concern of somebody who has no right on them.
     const volume = right === undefined ? undefined : this.#deps.volume(request.volume);

@@ -94,12 +94,12 @@ export class ConnectionHandler {
     this.connection = new Connection({
       link: parts.link,
       isClient: false,
-      isStranger: true,
+      isUnauthenticated: true,
       clock: parts.clock,
       executor: parts.executor,
       turns: {
-        mayGo: (bytes) => this.share?.turns.mayGo(bytes) ?? true,
-        turn: async (bytes) => this.share?.turns.turn(bytes),
+        tryTake: (bytes) => this.share?.turns.tryTake(bytes) ?? true,
+        take: async (bytes) => this.share?.turns.take(bytes),
       },
       mayHold: (bytes) => this.isWithin(bytes, LIMITS.heldBytes, LIMITS.deviceHeldBytes, (each) => each.heldBytes),
       mayHoldBulk: (bytes) =>
@@ -159,7 +159,7 @@ export class ConnectionHandler {
       throw new RunnelError("Unsupported", operation.slice(0, 50), "This server does not know the operation.");
     if (!isVolumeRequest(operation)) return this.serveUnattached(operation, message, channel);
     const request = checkRequest(operation, message);
-    this.handshake.mustBeKnown(operation);
+    this.handshake.requireAuthenticated(operation);
     return this.serve(operation, request, channel);
   }
 

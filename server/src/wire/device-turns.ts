@@ -13,15 +13,15 @@ export class DeviceTurns {
   private readonly waiting: { bytes: number; go(): void }[] = [];
 
   /** Returns false when it has to wait until `turn` resolves. */
-  mayGo(bytes: number): boolean {
+  tryTake(bytes: number): boolean {
     if (this.waiting.length > 0 || this.leftBytes <= 0) return false;
     this.spend(bytes);
     return true;
   }
 
   /** Resolves in the order of asking. */
-  async turn(bytes: number): Promise<void> {
-    if (this.mayGo(bytes)) return;
+  async take(bytes: number): Promise<void> {
+    if (this.tryTake(bytes)) return;
     await new Promise<void>((go) => this.waiting.push({ bytes, go }));
   }
 

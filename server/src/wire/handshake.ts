@@ -24,9 +24,9 @@ export interface HandshakeDeps {
   failedLogins: FailedLogins;
   /** Software of this server. */
   software: string;
-  /** It is known now. */
+  /** The connection is authenticated now. */
   admitted(): void;
-  /** Too little was said, too late. */
+  /** The login grace has passed. */
   overdue(error: RunnelError): void;
 }
 
@@ -42,13 +42,13 @@ export class Handshake {
 
   constructor(parts: HandshakeDeps) {
     this.parts = parts;
-    parts.link.limit(LIMITS.strangerBytes);
-    this.timer = parts.clock.after(TIMING.strangerMs, () =>
+    parts.link.limit(LIMITS.unauthenticatedBytes);
+    this.timer = parts.clock.after(TIMING.loginGraceMs, () =>
       parts.overdue(new RunnelError("Unreachable", "hello", "The connection did not say in time whose it is.")),
     );
   }
 
-  get isKnown(): boolean {
+  get isAuthenticated(): boolean {
     return this.hasGreeted && (this.isOwner || this.device !== undefined);
   }
 
@@ -68,7 +68,7 @@ export class Handshake {
     if (this.hasGreeted) throw invalid("hello", "hello comes once.");
     const { access, link } = this.parts;
     if (link.ownerProof !== undefined && !isProof(proof ?? "", link.ownerProof)) throw notOwner();
-    // A known token is let in however many strangers share its address.
+    // A known token is let in whoever else fails from its address.
     if (!this.isOwner && token !== undefined) this.device = this.counted(() => access?.deviceOf(token));
     this.hasGreeted = true;
     this.who = software;
@@ -80,7 +80,7 @@ export class Handshake {
       features: [...PROTOCOL_FEATURES],
     };
     channel.end(answer);
-    this.known();
+    this.admitIfAuthenticated();
   }
 
   async join(channel: Channel, request: RequestOf<"join">): Promise<void> {
@@ -96,16 +96,16 @@ export class Handshake {
       const { device, volume, right } = await access.join(request);
       this.device = device;
       channel.end({ device: device.name, volume, isReadOnly: right === "read" });
-      this.known();
+      this.admitIfAuthenticated();
     } catch (error) {
       throw this.failed(error);
     }
   }
 
-  /** @throws unless the connection may ask for more than an introduction. */
-  mustBeKnown(operation: string): void {
+  /** @throws RunnelError Invalid before hello; Denied unless it is known whose the connection is. */
+  requireAuthenticated(operation: string): void {
     if (!this.hasGreeted) throw notGreeted(operation);
-    if (!this.isKnown) {
+    if (!this.isAuthenticated) {
       const sentence = "This device has not logged in at the server. Ask for an invite, then: runnel login INVITE.";
       throw new RunnelError("Denied", operation, sentence);
     }
@@ -138,8 +138,8 @@ export class Handshake {
     return this.parts.access === undefined || this.parts.link.ownerProof !== undefined;
   }
 
-  private known(): void {
-    if (!this.isKnown) return;
+  private admitIfAuthenticated(): void {
+    if (!this.isAuthenticated) return;
     this.timer.cancel();
     this.parts.link.limit(undefined);
     this.parts.admitted();

@@ -13,13 +13,13 @@ test("[W74] an address may fail ten times at once, then once for each six second
   fail(logins, "192.0.2.1", LIMITS.failedLogins - 1);
   expect(logins.waitMs("192.0.2.1")).toBe(0);
   logins.failed("192.0.2.1");
-  expect(logins.waitMs("192.0.2.1")).toBe(TIMING.forgivenMs);
+  expect(logins.waitMs("192.0.2.1")).toBe(TIMING.loginRefillMs);
   expect(logins.waitMs("192.0.2.2")).toBe(0);
-  await clock.advance(TIMING.forgivenMs);
+  await clock.advance(TIMING.loginRefillMs);
   expect(logins.waitMs("192.0.2.1")).toBe(0);
   logins.failed("192.0.2.1");
-  expect(logins.waitMs("192.0.2.1")).toBe(TIMING.forgivenMs);
-  await clock.advance(LIMITS.failedLogins * TIMING.forgivenMs);
+  expect(logins.waitMs("192.0.2.1")).toBe(TIMING.loginRefillMs);
+  await clock.advance(LIMITS.failedLogins * TIMING.loginRefillMs);
   fail(logins, "192.0.2.1", LIMITS.failedLogins - 1);
   expect(logins.waitMs("192.0.2.1")).toBe(0);
 });

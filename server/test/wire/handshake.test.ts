@@ -241,51 +241,51 @@ describe("the right to read only", () => {
   });
 });
 
-describe("a stranger", () => {
-  test("[W73] [limit strangerMs] is cut off after fifteen seconds, one who is known is not", async () => {
+describe("an unauthenticated connection", () => {
+  test("[W73] [limit loginGraceMs] is cut off after fifteen seconds, one who is known is not", async () => {
     await newDevice("a");
     const friend = await known("a");
     const silent = wire.connect();
     const greeting = wire.connect();
     await greeting.call("hello", HELLO);
-    await wire.rig.clock.advance(TIMING.strangerMs + 100);
+    await wire.rig.clock.advance(TIMING.loginGraceMs + 100);
     expect([silent.closed, greeting.closed].map((error) => error?.message)).toEqual(
       Array.from({ length: 2 }, () => "The connection did not say in time whose it is."),
     );
     expect(friend.closed).toBeUndefined();
   });
 
-  test("[W73] [limit strangerBytes] may say 16 KiB, one who is known more", async () => {
+  test("[W73] [limit unauthenticatedBytes] may say 16 KiB, one who is known more", async () => {
     await newDevice("a");
     const friend = await known("a");
-    const stranger = wire.connect();
-    await stranger.call("hello", HELLO);
+    const newcomer = wire.connect();
+    await newcomer.call("hello", HELLO);
     const secret = "x".repeat(SAID_AT_ONCE);
-    const times = Math.floor(LIMITS.strangerBytes / SAID_AT_ONCE) - 2;
+    const times = Math.floor(LIMITS.unauthenticatedBytes / SAID_AT_ONCE) - 2;
     const say = async (client: Client): Promise<string> => kindOf(client.call("join", { secret }));
-    for (const client of [stranger, friend]) for (let time = 0; time < times; time++) await say(client);
-    expect(stranger.closed).toBeUndefined();
-    for (const client of [stranger, friend]) for (let time = 0; time < 3; time++) await say(client);
-    expect(stranger.closed).toMatchObject({ kind: "Unreachable" });
+    for (const client of [newcomer, friend]) for (let time = 0; time < times; time++) await say(client);
+    expect(newcomer.closed).toBeUndefined();
+    for (const client of [newcomer, friend]) for (let time = 0; time < 3; time++) await say(client);
+    expect(newcomer.closed).toMatchObject({ kind: "Unreachable" });
     expect(friend.closed).toBeUndefined();
   });
 
-  test("[W73] [limit strangerFrames] may say so much in 64 frames", async () => {
-    const stranger = wire.connect();
-    const ask = (): Promise<string> => kindOf(stranger.call("stat", {}));
-    for (let count = 1; count <= LIMITS.strangerFrames; count++) expect(await ask()).toBe("Invalid");
-    expect(stranger.closed).toBeUndefined();
+  test("[W73] [limit unauthenticatedFrames] may say so much in 64 frames", async () => {
+    const newcomer = wire.connect();
+    const ask = (): Promise<string> => kindOf(newcomer.call("stat", {}));
+    for (let count = 1; count <= LIMITS.unauthenticatedFrames; count++) expect(await ask()).toBe("Invalid");
+    expect(newcomer.closed).toBeUndefined();
     await ask();
-    expect(stranger.closed).toBeDefined();
+    expect(newcomer.closed).toBeDefined();
   });
 
   test("[W73] has nothing unfolded, not even hello", async () => {
-    const stranger = wire.connect();
+    const newcomer = wire.connect();
     const hello = encodeCbor(["hello", { ...HELLO, software: "x".repeat(100) }]);
     const payload = Buffer.concat([encodeVarint(hello.length), zstdCompressSync(hello)]);
-    stranger.link.send(encodeFrame({ kind: FRAME.call, channel: 1, isCompressed: true, payload }));
+    newcomer.link.send(encodeFrame({ kind: FRAME.call, channel: 1, isCompressed: true, payload }));
     await wire.rig.clock.advance(100);
-    expect(stranger.closed).toBeDefined();
+    expect(newcomer.closed).toBeDefined();
   });
 
   test("[W73] [W130] is told that it is known before anything is decoded of what it has said behind", async () => {
@@ -302,7 +302,7 @@ describe("a stranger", () => {
     expect(client.closed).toBeDefined();
   });
 
-  test("[W74] [limit failedLogins] [limit forgivenMs] who fails too often waits, whatever it brings; a device is let in all the time", async () => {
+  test("[W74] [limit failedLogins] [limit loginRefillMs] who fails too often waits, whatever it brings; a device is let in all the time", async () => {
     await newDevice("a");
     const good = await newSecret();
     const join = (client: Client, secret: string): Promise<string> =>
@@ -317,7 +317,7 @@ describe("a stranger", () => {
     const guesser = wire.connect();
     expect(await kindOf(guesser.call("hello", { ...HELLO, token: tokenOf("z") }))).toBe("Busy");
     expect((await known("a")).closed).toBeUndefined();
-    await wire.rig.clock.advance(TIMING.forgivenMs * 2);
+    await wire.rig.clock.advance(TIMING.loginRefillMs * 2);
     const again = wire.connect();
     await again.call("hello", HELLO);
     expect(await join(again, good)).toBe("done");

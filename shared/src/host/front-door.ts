@@ -1,5 +1,5 @@
 // Serves one port for connections with TLS and without: the first byte decides, before anything is answered. A silent
-// connection is closed after strangerMs, or when the crowd needs its place.
+// connection is closed after loginGraceMs, or when the crowd needs its place.
 import type { Server as HttpServer } from "node:http";
 import { type Server, type Socket, createServer } from "node:net";
 import { TIMING } from "../limits.ts";
@@ -65,7 +65,7 @@ function onFirstByte(tcp: Socket, told: (byte: number | undefined) => void): voi
   const gone = (): void => void tcp.destroy();
   tcp.on("error", gone);
   tcp.once("end", gone);
-  tcp.setTimeout(TIMING.strangerMs, gone);
+  tcp.setTimeout(TIMING.loginGraceMs, gone);
   tcp.once("data", (bytes: Buffer) => {
     tcp.pause();
     tcp.setTimeout(0);

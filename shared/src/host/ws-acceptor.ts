@@ -132,10 +132,10 @@ function keepOn(secrets: LocalSecrets | undefined, place: AddressInfo, secret: s
   }
 }
 
-/** Closes a connection that is opened and stays silent after strangerMs. */
+/** Closes a connection that is opened and stays silent after loginGraceMs. */
 const REQUEST_TIMEOUTS = {
-  headersTimeout: TIMING.strangerMs,
-  requestTimeout: TIMING.strangerMs,
+  headersTimeout: TIMING.loginGraceMs,
+  requestTimeout: TIMING.loginGraceMs,
   connectionsCheckingInterval: LOOK_MS,
 };
 
@@ -146,7 +146,7 @@ function secureDoor({ key, certificate }: TlsIdentity): HttpServer {
     cert: certificate,
     minVersion: "TLSv1.3",
     ALPNProtocols: ["http/1.1"],
-    handshakeTimeout: TIMING.strangerMs,
+    handshakeTimeout: TIMING.loginGraceMs,
   });
   // A handshake that failed is the other side's affair.
   door.on("tlsClientError", (_error: Error, socket: Socket) => void socket.destroy());

@@ -229,7 +229,7 @@ function upgrade(carrier: Carrier, place: string, meeting: Meeting | undefined, 
       ownerProof = meeting?.answer(headers[PROOF_HEADER.toLowerCase()]);
     });
     socket.once("open", () => {
-      if (meeting !== undefined && ownerProof === undefined) return fail(stranger(place));
+      if (meeting !== undefined && ownerProof === undefined) return fail(unproved(place));
       ending.removeEventListener("abort", abort);
       socket.removeAllListeners();
       resolve(new WsLink(socket, carrier, true, ownerProof));
@@ -238,7 +238,7 @@ function upgrade(carrier: Carrier, place: string, meeting: Meeting | undefined, 
 }
 
 /** Nothing was said to it but a nonce. */
-function stranger(place: string): RunnelError {
+function unproved(place: string): RunnelError {
   const sentence = `What answers at ${place} is not the server that this user runs there. Stop it, or ask whoever runs it for an invite.`;
   return new RunnelError("Denied", "dial", sentence);
 }

@@ -19,10 +19,10 @@ import {
   mayBeCompressed,
 } from "./frame.ts";
 import type { Frame, FrameKind } from "./frame.ts";
-import { Held } from "./held.ts";
+import { HeldBytes } from "./held-bytes.ts";
 import { Pacing } from "./pacing.ts";
 import { Receipts } from "./receipts.ts";
-import { StrangerFrames } from "./stranger-frames.ts";
+import { HandshakeFrames } from "./handshake-frames.ts";
 
 /** Control payloads above this are compressed (rule W5). */
 const COMPRESS_ABOVE_BYTES = 1024;
@@ -37,8 +37,8 @@ const READY_BULK_BYTES_MAX = 4 * 1024 * 1024;
 export interface ConnectionSettings {
   link: Link;
   isClient: boolean;
-  /** Requires that the other side's identity is found out before it costs anything (rule W73): see `admit`. */
-  isStranger?: boolean;
+  /** The other side is to authenticate itself before it costs anything (rule W73): see `admit`. */
+  isUnauthenticated?: boolean;
   clock: Clock;
   executor: Executor;
   /** `bytes`: what would be held of the other side's words (W7). Left out: all. */
@@ -50,9 +50,9 @@ export interface ConnectionSettings {
   /** Left out: messages are handled as they come. */
   turns?: {
     /** Returns true when a message of so many bytes, unfolded, may be handled now. */
-    mayGo(bytes: number): boolean;
+    tryTake(bytes: number): boolean;
     /** Resolves when it may. */
-    turn(bytes: number): Promise<void>;
+    take(bytes: number): Promise<void>;
   };
   /** The other side opened a channel. What it throws ends the channel with that error. */
   opened(channel: Channel, operation: string, request: unknown): void | Promise<void>;
@@ -76,8 +76,8 @@ export class Connection {
   /** When requests of this side were sent of which nothing has been heard. */
   private readonly unanswered = new Map<number, number>();
   private readonly pacing = new Pacing();
-  private readonly held: Held;
-  private readonly heldBulk: Held;
+  private readonly held: HeldBytes;
+  private readonly heldBulk: HeldBytes;
   private readonly receipts: Receipts;
   private nextChannel: number;
   /** Ids are used once, in order: what names a channel below is about one that was, what names one above is wrong. */
@@ -88,23 +88,23 @@ export class Connection {
   /** Both directions handle control in order although (de)compression is asynchronous. */
   private outgoingControl: Promise<void> | undefined;
   private incoming: Promise<void> | undefined;
-  private stranger: StrangerFrames | undefined;
+  private handshake: HandshakeFrames | undefined;
   /** When something last came from the other side, on the boot clock. */
-  lastHeardMs: number;
+  lastReceivedMs: number;
 
   constructor(settings: ConnectionSettings) {
     this.settings = settings;
     this.link = settings.link;
-    this.held = new Held((bytes) => settings.mayHold?.(bytes) ?? true);
-    this.heldBulk = new Held((bytes) => settings.mayHoldBulk?.(bytes) ?? true);
+    this.held = new HeldBytes((bytes) => settings.mayHold?.(bytes) ?? true);
+    this.heldBulk = new HeldBytes((bytes) => settings.mayHoldBulk?.(bytes) ?? true);
     this.receipts = new Receipts({
       clock: settings.clock,
       mayAcknowledge: () => settings.mayHoldBulk === undefined || this.readyBulkBytes <= READY_BULK_BYTES_MAX,
       say: (total) => this.transmit(FRAME.ack, 0, false, encodeVarint(total)),
     });
     this.nextChannel = settings.isClient ? 1 : 2;
-    if (settings.isStranger === true) this.stranger = new StrangerFrames((frame) => this.take(frame));
-    this.lastHeardMs = settings.clock.bootMs();
+    if (settings.isUnauthenticated === true) this.handshake = new HandshakeFrames((frame) => this.take(frame));
+    this.lastReceivedMs = settings.clock.bootMs();
     this.link.listen({
       message: (payload) => this.receive(payload),
       closed: (code, reason) => this.ended(new RunnelError("Unreachable", "connection", closeWords(code, reason))),
@@ -184,10 +184,10 @@ export class Connection {
     return new Channel(id, this.carrier, this.settings.takesBulk?.(operation) ?? true);
   }
 
-  /** The other side is known. What it has said beyond what made it so is handled, in order. */
+  /** The other side is authenticated. What it has said beyond what made it so is handled, in order. */
   admit(): void {
-    const said = this.stranger;
-    this.stranger = undefined;
+    const said = this.handshake;
+    this.handshake = undefined;
     try {
       said?.release();
     } catch (error) {
@@ -288,9 +288,9 @@ export class Connection {
    * when all of them wait for runs that are begun.
    */
   private takeTurn(): Channel | undefined {
-    const mayGo = this.mayBeginRun ? () => true : (channel: Channel) => channel.hasBegunRun;
-    let next = this.turn.findIndex((channel) => !channel.isBackground && mayGo(channel));
-    if (next < 0) next = this.turn.findIndex(mayGo);
+    const maySend = this.mayBeginRun ? () => true : (channel: Channel) => channel.hasBegunRun;
+    let next = this.turn.findIndex((channel) => !channel.isBackground && maySend(channel));
+    if (next < 0) next = this.turn.findIndex(maySend);
     return next < 0 ? undefined : this.turn.splice(next, 1)[0];
   }
 
@@ -303,14 +303,14 @@ export class Connection {
 
   private receive(message: Uint8Array): void {
     if (this.failure !== undefined) return;
-    this.lastHeardMs = this.settings.clock.bootMs();
+    this.lastReceivedMs = this.settings.clock.bootMs();
     try {
       const frame = decodeFrame(message);
       this.measureAnswer(frame.channel);
       if (frame.kind === FRAME.bulk) this.counts.receivedBulk += message.length;
       else this.counts.receivedControl += message.length;
-      if (this.stranger === undefined) this.take(frame);
-      else this.stranger.put(frame);
+      if (this.handshake === undefined) this.take(frame);
+      else this.handshake.put(frame);
     } catch (error) {
       this.refuse(error);
     }
@@ -326,7 +326,7 @@ export class Connection {
     if (this.isUnread(frame)) return;
     const turns = frame.kind === FRAME.bulk ? undefined : this.settings.turns;
     const bytes = frame.isCompressed ? unfoldedBytes(frame.payload) : frame.payload.length;
-    if (this.incoming === undefined && !frame.isCompressed && turns?.mayGo(bytes) !== false) {
+    if (this.incoming === undefined && !frame.isCompressed && turns?.tryTake(bytes) !== false) {
       this.handle(frame.kind, frame.channel, frame.payload);
       return;
     }
@@ -334,7 +334,7 @@ export class Connection {
     const previous = this.incoming ?? Promise.resolve();
     const mine = previous
       .then(async () => {
-        if (this.failure === undefined) await turns?.turn(bytes);
+        if (this.failure === undefined) await turns?.take(bytes);
         if (this.failure !== undefined || this.isUnread(frame)) this.held.less(bytes);
         else this.handleHeld(frame, frame.isCompressed ? await this.unpack(frame.payload) : frame.payload, bytes);
       })
@@ -359,7 +359,7 @@ export class Connection {
     const sentMs = this.unanswered.get(channel);
     if (sentMs === undefined) return;
     this.unanswered.delete(channel);
-    this.pacing.answeredWithin(this.lastHeardMs - sentMs, this.lastHeardMs);
+    this.pacing.answeredWithin(this.lastReceivedMs - sentMs, this.lastReceivedMs);
   }
 
   private async unpack(payload: Uint8Array): Promise<Uint8Array> {
@@ -430,13 +430,13 @@ export class Connection {
     const held = weight + REQUEST_BYTES;
     this.held.add(held);
     const operation = message[0];
-    this.stranger?.begun();
+    this.handshake?.begun();
     Promise.resolve()
       .then(() => this.settings.opened(channel, operation, message[1]))
       .catch((error: unknown) => channel.fail(asRunnelError(error, operation)))
       .then(() => {
         this.held.less(held);
-        this.stranger?.answered();
+        this.handshake?.answered();
       })
       .catch((error: unknown) => this.refuse(error));
   }

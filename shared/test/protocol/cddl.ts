@@ -212,7 +212,7 @@ export class Cddl {
     yield [where, this.#sample(type)];
     yield [where, this.#sample(type, true)];
     if (type.is !== "name" && type.is !== "choice") {
-      for (const value of strangersTo(type)) yield [where, value];
+      for (const value of misfitsOf(type)) yield [where, value];
     }
     if (type.is === "integer") {
       for (const bound of [type.min - 1n, type.min, type.max, type.max + 1n]) yield [where, numberOf(bound)];
@@ -265,7 +265,7 @@ const OTHERS: unknown[] = ["", "a", new Uint8Array(), new Uint8Array(3), true, f
 const STRANGE = [...NUMBERS, ...OTHERS];
 
 /** A short number comes in 32 bits at most, and what is said of it in more is left open (W2). */
-function strangersTo(type: Type): unknown[] {
+function misfitsOf(type: Type): unknown[] {
   const isShort = type.is === "literal" || (type.is === "integer" && type.max < SHORT);
   return isShort ? STRANGE.filter((value) => typeof value !== "bigint") : STRANGE;
 }

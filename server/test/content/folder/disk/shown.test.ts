@@ -7,7 +7,7 @@ import { SHOWN_XATTR } from "../../../../src/content/folder/disk/shown.ts";
 import { TestVolume, folderStore } from "../test-volume.ts";
 
 const SERVER = { uid: 0, gid: 0 };
-const STRANGER = { uid: 1000, gid: 1001 };
+const OTHER_OWNER = { uid: 1000, gid: 1001 };
 
 let volume: TestVolume;
 
@@ -27,7 +27,7 @@ async function served(ownership: Partial<Ownership> = {}): Promise<void> {
 }
 
 const made = (name: string, attributes: Partial<NewAttributes>): Promise<number> =>
-  volume.make(ROOT_NODE, name, { ...STRANGER, ...attributes });
+  volume.make(ROOT_NODE, name, { ...OTHER_OWNER, ...attributes });
 
 async function change(node: number, attributes: Partial<NewAttributes>): Promise<void> {
   await volume.commit({ op: "setAttr", node, change: attributes });
@@ -66,7 +66,7 @@ describe("[F168] what a client makes", () => {
       const node = await made("new", given);
       await volume.settle();
       expect(await onDisk("new")).toEqual({ ...plain, ...SERVER });
-      const asMade = { type: "file", rdev: 0, ...STRANGER, ...given };
+      const asMade = { type: "file", rdev: 0, ...OTHER_OWNER, ...given };
       expect(await shown("new")).toEqual(asMade);
       expect(await volume.meta.xattrs(node)).toEqual([]);
       await loseIndex();
@@ -85,7 +85,7 @@ describe("[F168] what a client makes", () => {
     await volume.settle();
     expect(await onDisk("moved")).toEqual({ type: "file", mode: 0o711, ...SERVER });
     await loseIndex();
-    expect(await shown("moved")).toEqual({ type: "file", mode: 0o4711, rdev: 0, ...STRANGER });
+    expect(await shown("moved")).toEqual({ type: "file", mode: 0o4711, rdev: 0, ...OTHER_OWNER });
     expect(await volume.readFile("moved")).toBe("another");
   });
 
@@ -105,11 +105,11 @@ describe("[F168] a file of the server's", () => {
     await volume.write(node, "edited");
     await volume.settle();
     expect(await onDisk("theirs")).toEqual({ type: "file", mode: 0o640, uid: 7, gid: 8 });
-    await change(node, STRANGER);
+    await change(node, OTHER_OWNER);
     expect(await onDisk("theirs")).toEqual({ type: "file", mode: 0o640, uid: 7, gid: 8 });
-    expect(await shown("theirs")).toMatchObject(STRANGER);
+    expect(await shown("theirs")).toMatchObject(OTHER_OWNER);
     await loseIndex();
-    expect(await shown("theirs")).toMatchObject({ mode: 0o640, ...STRANGER });
+    expect(await shown("theirs")).toMatchObject({ mode: 0o640, ...OTHER_OWNER });
   });
 
   it("that is set-uid is not so with a client's bytes in it", async () => {
@@ -136,14 +136,14 @@ it("a server program's chmod or chown wins for that field", async () => {
   await volume.settle();
   await volume.other.setStat("new", { mode: 0o700 });
   await volume.settle();
-  expect(await shown("new")).toMatchObject({ mode: 0o700, ...STRANGER });
+  expect(await shown("new")).toMatchObject({ mode: 0o700, ...OTHER_OWNER });
   await loseIndex();
-  expect(await shown("new")).toMatchObject({ mode: 0o700, ...STRANGER });
+  expect(await shown("new")).toMatchObject({ mode: 0o700, ...OTHER_OWNER });
   await volume.other.setStat("new", { uid: 9 });
   await volume.settle();
-  expect(await shown("new")).toMatchObject({ mode: 0o700, uid: 9, gid: STRANGER.gid });
+  expect(await shown("new")).toMatchObject({ mode: 0o700, uid: 9, gid: OTHER_OWNER.gid });
   await loseIndex();
-  expect(await shown("new")).toMatchObject({ mode: 0o700, uid: 9, gid: STRANGER.gid });
+  expect(await shown("new")).toMatchObject({ mode: 0o700, uid: 9, gid: OTHER_OWNER.gid });
 });
 
 it("what a server program writes into a device's place is a file", async () => {
@@ -157,11 +157,11 @@ it("what a server program writes into a device's place is a file", async () => {
 
 it("the served folder itself is never changed; what was asked for shows on drives", async () => {
   const before = await onDisk("");
-  await change(ROOT_NODE, { mode: 0o7777, ...STRANGER });
+  await change(ROOT_NODE, { mode: 0o7777, ...OTHER_OWNER });
   expect(await onDisk("")).toEqual(before);
-  expect(await volume.meta.node(ROOT_NODE)).toMatchObject({ mode: 0o7777, ...STRANGER });
+  expect(await volume.meta.node(ROOT_NODE)).toMatchObject({ mode: 0o7777, ...OTHER_OWNER });
   await loseIndex();
-  expect(await volume.meta.node(ROOT_NODE)).toMatchObject({ mode: 0o7777, ...STRANGER });
+  expect(await volume.meta.node(ROOT_NODE)).toMatchObject({ mode: 0o7777, ...OTHER_OWNER });
 });
 
 it("an attribute that this server did not write says nothing", async () => {
@@ -179,7 +179,7 @@ it("is said of no file when the file system takes no attributes, and the index s
   volume.disk.fault = (operation) => (operation === "setXattr" ? "Unsupported" : undefined);
   await made("new", { mode: 0o4755 });
   await volume.settle();
-  expect(await shown("new")).toMatchObject({ mode: 0o4755, ...STRANGER });
+  expect(await shown("new")).toMatchObject({ mode: 0o4755, ...OTHER_OWNER });
   expect(await onDisk("new")).toEqual({ type: "file", mode: 0o755, ...SERVER });
 });
 
@@ -190,8 +190,8 @@ it("with owners kept a root server gives files away, and still makes no set-uid 
   await volume.write(node, "text");
   await made("device", { type: "block", rdev: 5 });
   await volume.settle();
-  expect(await onDisk("new")).toEqual({ type: "file", mode: 0o755, ...STRANGER });
-  expect(await onDisk("device")).toEqual({ type: "file", mode: 0o600, ...STRANGER });
+  expect(await onDisk("new")).toEqual({ type: "file", mode: 0o755, ...OTHER_OWNER });
+  expect(await onDisk("device")).toEqual({ type: "file", mode: 0o600, ...OTHER_OWNER });
 });
 
 it("an ordinary user's server can open its own files, and shows them as they were made", async () => {
@@ -202,7 +202,7 @@ it("an ordinary user's server can open its own files, and shows them as they wer
   await volume.settle();
   expect(await onDisk("new")).toEqual({ type: "file", mode: 0o600, ...SERVER });
   await loseIndex();
-  expect(await shown("new")).toMatchObject({ mode: 0, ...STRANGER });
+  expect(await shown("new")).toMatchObject({ mode: 0, ...OTHER_OWNER });
 });
 
 it("a change that was interrupted is not taken for a server program's", async () => {

@@ -2,7 +2,7 @@
 // however they travelled (W7).
 import { RunnelError } from "../errors.ts";
 
-export class Held {
+export class HeldBytes {
   private readonly mayHold: (bytes: number) => boolean;
   private sum = 0;
 

@@ -4,7 +4,7 @@ import { RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Frame } from "./frame.ts";
 
-export class StrangerFrames {
+export class HandshakeFrames {
   private readonly take: (frame: Frame) => void;
   private readonly waiting: Frame[] = [];
   private count = 0;
@@ -14,16 +14,16 @@ export class StrangerFrames {
     this.take = take;
   }
 
-  /** @throws TooLarge for more than a stranger may say; whatever `take` throws. */
+  /** @throws TooLarge for more than may be said before; whatever `take` throws. */
   put(frame: Frame): void {
-    if (++this.count > LIMITS.strangerFrames || frame.isCompressed) {
+    if (++this.count > LIMITS.unauthenticatedFrames || frame.isCompressed) {
       const sentence = "Before it is known whose a connection is, little may be said on it, and nothing compressed.";
       throw new RunnelError("TooLarge", "receive", sentence, {
-        detail: { limit: LIMITS.strangerFrames, rule: "W73" },
+        detail: { limit: LIMITS.unauthenticatedFrames, rule: "W73" },
       });
     }
     this.waiting.push(frame);
-    this.goOn();
+    this.takeNext();
   }
 
   /** A request of it is being answered. */
@@ -34,15 +34,15 @@ export class StrangerFrames {
   /** @throws whatever `take` throws. */
   answered(): void {
     this.isAnswering = false;
-    this.goOn();
+    this.takeNext();
   }
 
-  /** It is known. @throws whatever `take` throws. */
+  /** The other side is authenticated. @throws whatever `take` throws. */
   release(): void {
     for (const frame of this.waiting.splice(0)) this.take(frame);
   }
 
-  private goOn(): void {
+  private takeNext(): void {
     while (!this.isAnswering) {
       const frame = this.waiting.shift();
       if (frame === undefined) return;
