@@ -3,5 +3,5 @@ export { inlineExecutor } from "./src/host/inline-executor.ts";
 export { DescriptorGate } from "./src/host/descriptor-gate.ts";
 export { descriptorLimit, realDisk } from "./src/host/real-disk.ts";
 export { threadExecutor } from "./src/host/thread-executor.ts";
-export { pageChecks } from "./src/host/page-checks.ts";
+export { checkPages, pageChecks } from "./src/host/page-checks.ts";
 export { loadAddon } from "./src/load.ts";

@@ -9,8 +9,7 @@ import { checkMountPoint, type ResolvedPath, resolveOwnFolder, resolvePath } fro
 import { quoted } from "./control/quoted.ts";
 import type { Mount, MountSettings } from "./mount.ts";
 import type { FoundEntry } from "./mount-status.ts";
-import type { LoggedIn, LoginRequest } from "./servers/login.ts";
-import type { LoggedOut } from "./servers/logout.ts";
+import type { LoggedIn, LoggedOut, LoginRequest } from "./servers/login-schemas.ts";
 
 export interface AgentDeps {
   version: string;

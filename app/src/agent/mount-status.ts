@@ -101,3 +101,18 @@ export type MountStatus = z.infer<typeof MountStatus>;
 
 export const FoundEntry = z.object({ path: z.string(), type: z.string(), sizeBytes: count, mtimeMs: count });
 export type FoundEntry = z.infer<typeof FoundEntry>;
+
+/** A content that is not on the server. */
+export const UnsentFile = z.object({
+  /** Names it until it is sent or discarded. */
+  id: z.string(),
+  path: z.string(),
+  sizeBytes: count,
+  /** Time at which it was written. */
+  sinceMs: count,
+  /** A sentence; null: it is about to be sent. */
+  reason: z.string().nullable(),
+  /** The server refused it, or its bytes may not be what was written: a person may have to help. */
+  isStuck: z.boolean(),
+});
+export type UnsentFile = z.infer<typeof UnsentFile>;

@@ -1,6 +1,6 @@
 // A mount, as the control API sees it: one volume mapped at one mount point by the agent.
 import type { Predicate } from "@runnel/shared";
-import type { FoundEntry, MountStatistics, MountStatus } from "./mount-status.ts";
+import type { FoundEntry, MountStatistics, MountStatus, UnsentFile } from "./mount-status.ts";
 
 export interface MountSettings {
   /** wss://host:port/volume, or ws on loopback */
@@ -21,20 +21,6 @@ export interface MountSettings {
   secretPath?: string;
   /** A dead agent's drive is still mounted there, and gives way to this one. */
   replacesDead?: boolean;
-}
-
-/** A content that is not on the server. */
-export interface UnsentFile {
-  /** Names it until it is sent or discarded. */
-  id: string;
-  path: string;
-  sizeBytes: number;
-  /** Time at which it was written. */
-  sinceMs: number;
-  /** A sentence; null: it is about to be sent. */
-  reason: string | null;
-  /** The server refused it, or its bytes may not be what was written: a person may have to help. */
-  isStuck: boolean;
 }
 
 export interface ExportedFile {

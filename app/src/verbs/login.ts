@@ -1,24 +1,13 @@
 // runnel login: makes this device known to a server, by an invite.
 import { parseProxy, RunnelError } from "@runnel/shared";
-import { z } from "zod";
+import { LoggedIn, LoginRequest } from "../agent/servers/login-schemas.ts";
 import { askAgent } from "../cli/agent-connection.ts";
 import { readText } from "../cli/host/text-file.ts";
 import type { Output } from "../cli/output.ts";
 import { absolutePath, addVerb } from "../cli/verb.ts";
-import { text } from "./schemas.ts";
 import { agentVerb } from "./verb.ts";
 
-const schemas = {
-  asks: z.object({
-    invite: text,
-    /** This device's name; undefined: the machine's. */
-    name: text.optional(),
-    proxy: text.optional(),
-    /** Certificates of authorities in PEM form. */
-    caFile: text.optional(),
-  }),
-  gives: z.object({ url: text, device: text, isReadOnly: z.boolean() }),
-};
+const schemas = { asks: LoginRequest, gives: LoggedIn };
 
 /** No invite is longer. */
 const CHARACTERS_MAX = 4096;

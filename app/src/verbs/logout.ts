@@ -2,6 +2,7 @@
 import { addressOf, placeOf, RunnelError } from "@runnel/shared";
 import { z } from "zod";
 import { quoted } from "../agent/control/quoted.ts";
+import { LoggedOut } from "../agent/servers/login-schemas.ts";
 import { serverPlace } from "../agent/servers/server-place.ts";
 import { askAgent } from "../cli/agent-connection.ts";
 import { addVerb } from "../cli/verb.ts";
@@ -11,7 +12,7 @@ import { agentVerb } from "./verb.ts";
 const schemas = {
   /** `server`: HOST:PORT, or the URL of a volume there. */
   asks: z.object({ server: text }),
-  gives: z.object({ server: text, device: text }),
+  gives: LoggedOut,
 };
 
 export const logout = agentVerb(schemas, {

@@ -1,7 +1,7 @@
 // A Mount without a drive, and the engines of an agent that is made of such. What it does is said by the volume's name.
 import { type Predicate, RunnelError } from "@runnel/shared";
-import type { ExportedFile, Mount, MountSettings, UnsentFile, UnsentFiles } from "../../src/agent/mount.ts";
-import type { FoundEntry, MountStatistics, MountStatus } from "../../src/agent/mount-status.ts";
+import type { ExportedFile, Mount, MountSettings, UnsentFiles } from "../../src/agent/mount.ts";
+import type { FoundEntry, MountStatistics, MountStatus, UnsentFile } from "../../src/agent/mount-status.ts";
 import type { AgentEngines } from "../../src/agent/run-agent.ts";
 
 const NO_BYTES = { data: 0, recipes: 0, metadata: 0, overhead: 0 };

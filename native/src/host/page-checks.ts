@@ -8,3 +8,17 @@ import { addonPath } from "../load.ts";
 export function pageChecks(): string {
   return addonPath("core");
 }
+
+/** A class of databases: better-sqlite3's. */
+type DatabaseClass = new (path: string) => { loadExtension(path: string): unknown; close(): unknown };
+
+let isChecking = false;
+
+/** From here on every page of a database is checked when it is read [F70]. */
+export function checkPages(Database: DatabaseClass): void {
+  if (isChecking) return;
+  const database = new Database(":memory:");
+  database.loadExtension(pageChecks());
+  database.close();
+  isChecking = true;
+}

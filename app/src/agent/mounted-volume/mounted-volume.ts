@@ -2,8 +2,8 @@
 // together, lifecycle.ts begins and ends them.
 import { type Predicate, RunnelError } from "@runnel/shared";
 import { RemoveTree } from "../drive/remove-tree.ts";
-import type { Mount, MountSettings, UnsentFile, UnsentFiles } from "../mount.ts";
-import type { FoundEntry, MountStatistics, MountStatus } from "../mount-status.ts";
+import type { Mount, MountSettings, UnsentFiles } from "../mount.ts";
+import type { FoundEntry, MountStatistics, MountStatus, UnsentFile } from "../mount-status.ts";
 import { findBelow } from "../wire/listings.ts";
 import type { MountDeps } from "./mount-deps.ts";
 import { statusOf } from "./status.ts";

@@ -2,7 +2,7 @@
 // (docs/FORMAT.md, "The agent's journal, cache and replica"). Every page is checked when it is read, by core.node. The only place that imports better-sqlite3. Synchronous, main thread.
 /* oxlint-disable node/no-sync -- names of a database that is about to be opened, before its mount is */
 import { renameSync, rmSync } from "node:fs";
-import { pageChecks } from "@runnel/native";
+import { checkPages } from "@runnel/native";
 import Database from "better-sqlite3";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import { systemBoot } from "./system-boot.ts";
@@ -187,7 +187,7 @@ export class IndexDatabase {
  * @throws RunnelError Version for a newer format, Io, NoSpace, Denied.
  */
 export function openDatabase(path: string, format: DatabaseFormat, boot: string = systemBoot()): IndexDatabase {
-  checkPages();
+  checkPages(Database);
   let dropped: string | undefined;
   try {
     return openOnce(path, format, boot);
@@ -203,17 +203,6 @@ export function openDatabase(path: string, format: DatabaseFormat, boot: string 
   } catch (error) {
     throw databaseError(error, `open ${format.what}`);
   }
-}
-
-let isChecking = false;
-
-/** From here on every page of a database is checked when it is read [F49]. */
-function checkPages(): void {
-  if (isChecking) return;
-  const db = new Database(":memory:");
-  db.loadExtension(pageChecks());
-  db.close();
-  isChecking = true;
 }
 
 function openOnce(path: string, format: DatabaseFormat, boot: string, dropped?: string): IndexDatabase {
@@ -287,14 +276,11 @@ function databaseError(error: unknown, operation: string): RunnelError {
   const code = String((error as { code?: unknown } | null)?.code ?? "");
   const message = error instanceof Error ? error.message : String(error);
   if (!code.startsWith("SQLITE_")) throw error;
-  // A shared memory file that cannot grow.
-  if (code === "SQLITE_FULL" || code === "SQLITE_IOERR_SHMSIZE")
-    return new RunnelError("NoSpace", operation, message, { cause: error });
+  // SHMSIZE: a shared memory file that cannot grow.
+  const isFull = code === "SQLITE_FULL" || code === "SQLITE_IOERR_SHMSIZE";
   // IOERR_DATA: a page is not as it was written.
   const isDamage =
     code.startsWith("SQLITE_CORRUPT") || ["SQLITE_IOERR_DATA", "SQLITE_NOTADB", "SQLITE_SCHEMA"].includes(code);
-  if (isDamage) {
-    return new RunnelError("Corrupt", operation, message, { cause: error });
-  }
-  return new RunnelError("Io", operation, message, { cause: error });
+  const kind = isFull ? "NoSpace" : isDamage ? "Corrupt" : "Io";
+  return new RunnelError(kind, operation, message, { cause: error });
 }

@@ -5,8 +5,9 @@ import { RealClock } from "@runnel/shared";
 import { AgentHome } from "../control/index.ts";
 import { VERSION } from "../version.ts";
 import { KnownServers } from "./known-servers.ts";
-import { type LoggedIn, login, type LoginRequest } from "./login.ts";
-import { type LoggedOut, logout } from "./logout.ts";
+import { login } from "./login.ts";
+import type { LoggedIn, LoggedOut, LoginRequest } from "./login-schemas.ts";
+import { logout } from "./logout.ts";
 
 const knownHere = (): KnownServers => new KnownServers(new AgentHome().serversPath);
 

@@ -6,21 +6,7 @@ import { LineTimes } from "../wire/line-times.ts";
 import { dial, greet } from "../wire/open-connection.ts";
 import { type KnownServer, readAuthorities } from "./host/servers-file.ts";
 import type { KnownServers } from "./known-servers.ts";
-
-export interface LoginRequest {
-  invite: string;
-  name?: string | undefined;
-  proxy?: string | undefined;
-  caFile?: string | undefined;
-}
-
-export interface LoggedIn {
-  /** Address of the volume, for mount. */
-  url: string;
-  /** Name that the server has for this device. */
-  device: string;
-  isReadOnly: boolean;
-}
+import type { LoggedIn, LoginRequest } from "./login-schemas.ts";
 
 export interface LoginDeps {
   servers: KnownServers;
@@ -30,10 +16,7 @@ export interface LoginDeps {
   hostname: string;
 }
 
-interface Joined {
-  device: string;
-  isReadOnly: boolean;
-}
+type Joined = Omit<LoggedIn, "url">;
 
 const TOKEN_BYTES = 32;
 /** A lost answer is asked for again: the server knows the token. */

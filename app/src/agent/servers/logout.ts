@@ -1,13 +1,7 @@
 // Forgets a server: what this device shows it, and what it knows it by. The server goes on knowing the device until it is revoked there.
 import { RunnelError } from "@runnel/shared";
 import type { KnownServers } from "./known-servers.ts";
-
-export interface LoggedOut {
-  /** host:port */
-  server: string;
-  /** Name that the server had for this device. */
-  device: string;
-}
+import type { LoggedOut } from "./login-schemas.ts";
 
 /** @throws RunnelError NotFound, naming the servers that are known. */
 export function logout(place: string, servers: KnownServers): LoggedOut {

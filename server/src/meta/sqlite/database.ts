@@ -6,7 +6,7 @@
 // synchronous=FULL syncs the WAL, and with it all commits before. A checkpoint syncs the WAL, copies it into the database file and syncs that.
 /* oxlint-disable node/no-sync -- a database is made and opened before its volume is */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync } from "node:fs";
-import { pageChecks } from "@runnel/native";
+import { checkPages } from "@runnel/native";
 import Database from "better-sqlite3";
 import { RunnelError } from "@runnel/shared";
 import type { Creation } from "../first-rows.ts";
@@ -91,17 +91,6 @@ export function fromSqliteError(error: unknown): unknown {
   return new RunnelError(kind, "use meta store", `${code}: ${message}`, { cause: error });
 }
 
-let isChecking = false;
-
-/** From here on every page of a database is checked when it is read [F70]. */
-function checkPages(): void {
-  if (isChecking) return;
-  const database = new Database(":memory:");
-  database.loadExtension(pageChecks());
-  database.close();
-  isChecking = true;
-}
-
 function syncFolder(folder: string): void {
   const fd = openSync(folder, "r");
   try {
@@ -115,7 +104,7 @@ function syncFolder(folder: string): void {
 export function createMetaFile(folder: string, creation: Creation): void {
   const path = metaFile(folder);
   if (existsSync(path)) throw new RunnelError("Exists", "create meta store", "There is a meta store already.");
-  checkPages();
+  checkPages(Database);
   const making = `${path}.new`;
   removeDatabase(making);
   const database = new Database(making);
@@ -164,7 +153,7 @@ function connect(path: string): Database.Database {
 export function openMetaFile(folder: string): { reader: Database.Database; writer: Database.Database } {
   const path = metaFile(folder);
   if (!existsSync(path)) throw new RunnelError("NotFound", "open meta store", "There is no meta store.");
-  checkPages();
+  checkPages(Database);
   const writer = connect(path);
   try {
     checkFormat(writer);
@@ -189,7 +178,7 @@ export function tellAnew(error: unknown): void {
 
 /** The chunk index; not synced, a damaged or missing one is made anew. */
 export function openChunkFile(folder: string, schema: string, format: number): Database.Database {
-  checkPages();
+  checkPages(Database);
   const path = chunkFile(folder);
   const open = (): Database.Database => {
     const database = new Database(path);

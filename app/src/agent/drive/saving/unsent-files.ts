@@ -1,7 +1,8 @@
 // Lists, for a person, what could not be sent of a drive, copies it elsewhere, gives it up; and sends it now, for whoever waits for that.
 import type { DiskRoot } from "@runnel/shared";
 import { RunnelError, fromSystemError } from "@runnel/shared";
-import type { ExportedFile, UnsentFile, UnsentFiles } from "../../mount.ts";
+import type { ExportedFile, UnsentFiles } from "../../mount.ts";
+import type { UnsentFile } from "../../mount-status.ts";
 import type { Session } from "../../wire/session.ts";
 import { type ExportDeps, exportUnsent } from "./export-unsent.ts";
 import type { UnsentSaves, UnsentItem } from "./unsent.ts";
