@@ -49,7 +49,7 @@ async function work(cache: Cache, volume: Volume, random: SeededRandom): Promise
     await edit(cache, found, volume, random);
   } else if (choice === 8) {
     await volume.machine.writeFile(volume.machine.journal, `o-${version.node}-${version.seq}`, sample.bytes);
-    await cache.adopt(`/journal/o-${version.node}-${version.seq}`, version, SIZE, sample.recipe, sample.oid);
+    await cache.adopt(`/journal/o-${version.node}-${version.seq}`, { version, sizeBytes: SIZE, ...sample });
   } else await cache.evict(random.below(4) * SIZE);
   if (random.coin(0.3)) await volume.machine.clock.advance(1500);
 }

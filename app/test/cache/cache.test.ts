@@ -140,18 +140,24 @@ test("an adopted file is whole; below the cache's root it gets a second name, el
   const sample = await machine.sample(2, 50_000);
   await machine.writeFile(machine.journal, "overlay-1", sample.bytes);
   await machine.writeFile(machine.root, "overlay-2", sample.bytes);
-  const copied = await cache.adopt("/journal/overlay-1", VERSION, 50_000, sample.recipe, sample.oid);
-  const linked = await cache.adopt("/cache/overlay-2", { ...VERSION, seq: 3 }, 50_000, sample.recipe, sample.oid);
+  const copied = await cache.adopt("/journal/overlay-1", { version: VERSION, sizeBytes: 50_000, ...sample });
+  const linked = await cache.adopt("/cache/overlay-2", {
+    version: { ...VERSION, seq: 3 },
+    sizeBytes: 50_000,
+    ...sample,
+  });
   for (const content of [copied, linked]) {
     expect(cache.present(content)).toEqual([{ offset: 0, length: 50_000 }]);
     expect(await cache.read(content, 0, 50_000)).toEqual(sample.bytes);
   }
   expect((await machine.root.stat("overlay-2")).nlink).toBe(2);
   await machine.journal.stat("overlay-1");
-  await expect(cache.adopt("/journal/none", VERSION, 50_000, sample.recipe, sample.oid)).rejects.toMatchObject({
+  await expect(cache.adopt("/journal/none", { version: VERSION, sizeBytes: 50_000, ...sample })).rejects.toMatchObject({
     kind: "NotFound",
   });
-  await expect(cache.adopt("/elsewhere/x", VERSION, 50_000, sample.recipe, sample.oid)).rejects.toThrow(TypeError);
+  await expect(cache.adopt("/elsewhere/x", { version: VERSION, sizeBytes: 50_000, ...sample })).rejects.toThrow(
+    TypeError,
+  );
   expect(cache.find(VERSION)?.id).toBe(copied.id);
   expect((await machine.files()).length).toBe(2);
 });
@@ -161,7 +167,7 @@ test("whoever makes a version's content may use it, whenever a file is taken in 
   await machine.writeFile(machine.root, "overlay", sample.bytes);
   for (let seq = 1; seq <= 60; seq++) {
     const version = { ...VERSION, seq };
-    const adopting = cache.adopt("/cache/overlay", version, 50_000, sample.recipe, sample.oid);
+    const adopting = cache.adopt("/cache/overlay", { version, sizeBytes: 50_000, ...sample });
     for (let turn = 0; turn < seq; turn++) await Promise.resolve();
     const hold = await cache.create(version, 50_000);
     const { content } = hold;
@@ -253,7 +259,7 @@ test("an edited content lacks what the old one lacked, has zeros where it grew, 
 test("[F51] an edit leaves alone an adopted file that still has its other name", async () => {
   const sample = await machine.sample(9, 10_000);
   await machine.writeFile(machine.root, "overlay", sample.bytes);
-  const content = await cache.adopt("/cache/overlay", VERSION, 10_000, sample.recipe, sample.oid);
+  const content = await cache.adopt("/cache/overlay", { version: VERSION, sizeBytes: 10_000, ...sample });
   const next = await machine.sample(10, 10_000);
   const changed = await editWith(content, {
     sample: next,
@@ -578,7 +584,11 @@ test("[F53] what is adopted in doubt is proved when it is read", async () => {
   bytes[40_000] = (bytes[40_000] ?? 0) ^ 1;
   await machine.writeFile(machine.journal, "composed-1", bytes);
   const unverified = [{ offset: 20_000, length: 30_000 }];
-  const content = await cache.adopt("/journal/composed-1", VERSION, 50_000, sample.recipe, sample.oid, unverified);
+  const content = await cache.adopt(
+    "/journal/composed-1",
+    { version: VERSION, sizeBytes: 50_000, ...sample },
+    unverified,
+  );
   expect(cache.present(content)).toEqual([{ offset: 0, length: 20_000 }]);
   expect(cache.usedBytes()).toBe(50_000);
   await expect(cache.read(content, 40_000, 1)).rejects.toMatchObject({ kind: "Gone" });

@@ -83,10 +83,7 @@ export interface Cache {
    */
   adopt(
     path: string,
-    version: VersionId,
-    sizeBytes: number,
-    recipe: Recipe,
-    oid: Uint8Array,
+    content: VersionContent,
     unverified?: readonly ByteRange[],
     absent?: readonly ByteRange[],
   ): Promise<CachedContent>;

@@ -156,10 +156,7 @@ class ContentCache implements Cache {
 
   async adopt(
     path: string,
-    version: VersionId,
-    sizeBytes: number,
-    recipe: Recipe,
-    oid: Uint8Array,
+    { version, sizeBytes, recipe, oid }: VersionContent,
     unverified: readonly ByteRange[] = [],
     absent: readonly ByteRange[] = [],
   ): Promise<CachedContent> {

@@ -40,6 +40,13 @@ export interface ReuseCounts {
   bytes: number;
 }
 
+/** A fetch under way: its channel, the content that it brings, and the older versions that deltas and recipes refer to. */
+interface Fetch {
+  channel: Channel;
+  content: CachedContent;
+  held: readonly CachedContent[];
+}
+
 interface ArrivalsDeps {
   cache: Cache;
   executor: Executor;
@@ -57,13 +64,8 @@ export class Arrivals {
   }
 
   /** Takes what a fetch brings; `stored` is called with the end of it, whenever some of it is in the cache. @throws Invalid, Corrupt, Stale, Gone, NoSpace. */
-  async receive(
-    channel: Channel,
-    content: CachedContent,
-    held: readonly CachedContent[],
-    span: ByteRange,
-    stored: (end: number) => void,
-  ): Promise<void> {
+  async receive(fetch: Fetch, span: ByteRange, stored: (end: number) => void): Promise<void> {
+    const { channel, content, held } = fetch;
     const first = await nextItem(channel);
     if (first === undefined || first[0] !== "v")
       throw new RunnelError("Invalid", "fetch", "A fetch began without its version.");
@@ -78,9 +80,9 @@ export class Arrivals {
     }
     for (let item = await nextItem(channel); item !== undefined; item = await nextItem(channel)) {
       let end: number;
-      if (item[0] === "d" && recipe !== undefined) end = await this.#takeChunks(channel, content, recipe, held, item);
-      else if (item[0] === "s") end = await this.#takeDescribed(channel, content, held, item);
-      else if (item[0] === "raw") end = await this.#takeRaw(channel, content, item);
+      if (item[0] === "d" && recipe !== undefined) end = await this.#takeChunks(fetch, recipe, item);
+      else if (item[0] === "s") end = await this.#takeDescribed(fetch, item);
+      else if (item[0] === "raw") end = await this.#takeRaw(fetch, item);
       else throw new RunnelError("Invalid", "fetch", "A fetch brought something unexpected.");
       stored(end);
     }
@@ -168,33 +170,23 @@ export class Arrivals {
     }
   }
 
-  async #takeChunks(
-    channel: Channel,
-    content: CachedContent,
-    recipe: Recipe,
-    held: readonly CachedContent[],
-    item: Extract<FetchItem, ["d", ...unknown[]]>,
-  ): Promise<number> {
+  async #takeChunks(fetch: Fetch, recipe: Recipe, item: Extract<FetchItem, ["d", ...unknown[]]>): Promise<number> {
     const [, from, count, encoding, rawBytes, encodedBytes] = item;
     mustFit(recipe, from, count, rawBytes);
-    const bytes = await this.#decode(channel, held, encoding, rawBytes, encodedBytes);
-    await this.#storeChunks(content, recipe, { from, count }, bytes);
+    const bytes = await this.#decode(fetch, encoding, rawBytes, encodedBytes);
+    await this.#storeChunks(fetch.content, recipe, { from, count }, bytes);
     return chunkOffsets(recipe)[from + count] ?? 0;
   }
 
   /** Chunks that come with their descriptors, to a client without the recipe [W140]. */
-  async #takeDescribed(
-    channel: Channel,
-    content: CachedContent,
-    held: readonly CachedContent[],
-    item: Extract<FetchItem, ["s", ...unknown[]]>,
-  ): Promise<number> {
+  async #takeDescribed(fetch: Fetch, item: Extract<FetchItem, ["s", ...unknown[]]>): Promise<number> {
+    const { content } = fetch;
     const [, offset, descriptors, encoding, rawBytes, encodedBytes] = item;
     this.#deps.countRecipe(descriptors.length);
     const chunks = decodeRecipe(descriptors);
     if (recipeSize(chunks) !== rawBytes || rawBytes > LIMITS.runBytes || offset + rawBytes > content.sizeBytes)
       throw new RunnelError("Invalid", "fetch", "Chunks came that do not fit into their version.");
-    const bytes = await this.#decode(channel, held, encoding, rawBytes, encodedBytes);
+    const bytes = await this.#decode(fetch, encoding, rawBytes, encodedBytes);
     await this.#mustBe(chunks, bytes);
     // The recipe may have come meanwhile: then it is the one that counts.
     const { recipe } = this.#deps.cache.byId(content.id) ?? content;
@@ -238,11 +230,7 @@ export class Arrivals {
     return this.#deps.executor.decompress(encoded, rawBytes, await this.#deps.cache.read(base, offset, end - offset));
   }
 
-  async #takeRaw(
-    channel: Channel,
-    content: CachedContent,
-    item: Extract<FetchItem, ["raw", ...unknown[]]>,
-  ): Promise<number> {
+  async #takeRaw({ channel, content }: Fetch, item: Extract<FetchItem, ["raw", ...unknown[]]>): Promise<number> {
     const [, offset, encoding, rawBytes, encodedBytes] = item;
     if (offset + rawBytes > content.sizeBytes || rawBytes > LIMITS.runBytes)
       throw new RunnelError("Invalid", "fetch", "A fetch brought bytes past the end.");
@@ -252,8 +240,7 @@ export class Arrivals {
   }
 
   async #decode(
-    channel: Channel,
-    held: readonly CachedContent[],
+    { channel, held }: Fetch,
     encoding: FetchEncoding,
     rawBytes: number,
     encodedBytes: number,

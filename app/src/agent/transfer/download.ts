@@ -239,7 +239,8 @@ export class Downloads {
     };
     asking.signal?.addEventListener("abort", stop);
     try {
-      await this.#session.whileItComes(this.#arrivals.receive(channel, content, held, underway.span, stored), "fetch");
+      const received = this.#arrivals.receive({ channel, content, held }, underway.span, stored);
+      await this.#session.whileItComes(received, "fetch");
     } catch (error) {
       channel.cancel();
       // A cache on disk may rot: what came of the bytes of a held version is asked for once more, without it.

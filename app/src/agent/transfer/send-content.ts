@@ -114,16 +114,14 @@ export class Sender {
       const result = await this.#toldOf(this.#deliver(record, { cut, guessed }, base, mayStart, making));
       const { recipe, oid } = await cut.whole();
       const version = { node: result.node, seq: result.version };
+      const next = { version, sizeBytes: record.sizeBytes, recipe, oid };
       const keep = async (users?: BaseUsers): Promise<CachedContent> => {
         if (users !== undefined && base?.version.node === version.node) {
-          const next = { version, sizeBytes: record.sizeBytes, recipe, oid };
           const edited = await this.#edited(base, content, next, users, endHold);
           if (edited !== undefined) return edited;
         }
         const [unverified, absent] = [content.unverified(0, content.sizeBytes), content.absent()];
-        return this.#inOneFile(record, content, (path) =>
-          cache.adopt(path, version, record.sizeBytes, recipe, oid, unverified, absent),
-        );
+        return this.#inOneFile(record, content, (path) => cache.adopt(path, next, unverified, absent));
       };
       return { result, keep, release };
     } catch (error) {

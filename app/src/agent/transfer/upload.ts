@@ -114,13 +114,11 @@ export class Uploads {
     const { base, references } = outgoing;
     const plan = new UploadPlan({ cache: this.#deps.cache, base, references, hasDeltas: deltas !== undefined });
     const packer = new RunPacker<Delta>(this.#deps.executor, () => this.#deps.session.ratePerSecond);
+    const sources = { outgoing, packer, deltas, repeated: undefined };
     const early =
       request.isResumed || outgoing.cut.sizeBytes > CHUNK_PRESETS[0].maxBytes
         ? undefined
-        : await this.#gather(
-            { outgoing, replies: undefined, unaccepted: new Unaccepted(0), packer, repeated: undefined, deltas },
-            plan,
-          );
+        : await this.#gather({ ...sources, replies: undefined, unaccepted: new Unaccepted(0) }, plan);
     const opening = early?.forOpening;
     // Data that depends on nothing is never asked for again.
     const isWhole = opening !== undefined && deltas === undefined && plan.items.every(({ is }) => is === "data");
@@ -149,15 +147,7 @@ export class Uploads {
       if (from !== undefined) {
         if (request.mayStart?.() === false)
           throw new RunnelError("Stale", "write", "The file was changed elsewhere meanwhile.");
-        const stream: Stream = {
-          sink: channel,
-          replies: channel,
-          unaccepted: new Unaccepted(from),
-          outgoing,
-          packer,
-          repeated: undefined,
-          deltas,
-        };
+        const stream = { ...sources, sink: channel, replies: channel, unaccepted: new Unaccepted(from) };
         if (early === undefined) await unlessRefused(answer, this.#sendItems(stream, plan, from));
         else if (opening === undefined) await unlessRefused(answer, early.sendOn(channel));
         if (!isWhole) await unlessRefused(answer, this.#serveNeeds(stream, channel, plan.items));
