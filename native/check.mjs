@@ -1,7 +1,7 @@
 // Builds and runs what tests the C++ without Node (test/cpp), with clang:
 //     node check.mjs address              the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 //     node check.mjs thread               what has threads, under ThreadSanitizer
-//     node check.mjs fuzz [SECONDS] [TARGET…]   the fuzz targets side by side, 600 s each unless told: chunker, codec, recipe, overlay
+//     node check.mjs fuzz [SECONDS] [TARGET…]   fuzz targets (chunker, codec, recipe, overlay), 600 s each unless told
 // RUNNEL_SOURCE names another folder than src, with a fault in it; RUNNEL_CHECKS where to build.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";

@@ -3,7 +3,7 @@
 //     npm run bench                        all of them
 //     npm run bench -- local --rounds 3    the named ones, with another number of rounds than 5
 //     npm run bench -- wan --only cable --only drive --size small    parts of a benchmark that has some, and less of it
-//     npm run bench -- --json              one JSON object on stdout instead: {machine, benchmarks: [{name, rounds, rows, …}]}
+//     npm run bench -- --json              one JSON object: {machine, benchmarks: [{name, rounds, rows, …}]}
 import { cpus, release, totalmem } from "node:os";
 import { parseArgs } from "node:util";
 import type { BenchContext, Benchmark } from "./benchmark.ts";

@@ -2,7 +2,7 @@
 //
 //     npm run conformance -- DIR_OF_SUITES                     each run-NAME.sh of the folder
 //     npm run conformance -- DIR_OF_SUITES fsx gostd           the named ones
-//     npm run conformance -- DIR_OF_SUITES --baseline          those that fail also on libfuse's passthrough_hp: what fails there too is no failure
+//     npm run conformance -- DIR_OF_SUITES --baseline          what fails on libfuse's passthrough_hp too is no failure
 //     npm run conformance -- DIR_OF_SUITES --deadline 600      seconds for each, in place of 900
 //
 // Ends with 1 when a suite failed, with 2 when it was called wrongly.

@@ -1,7 +1,7 @@
 // Runs of the simulation in a process of their own:
-//     node main.ts SEED COUNT MS [MUTANT]      COUNT runs from SEED on, as many as begin within MS; of a mutant until one is caught
+//     node main.ts SEED COUNT MS [MUTANT]      at most COUNT runs from SEED on within MS; a mutant until it is caught
 //     node main.ts plan FILE                   the run of a plan that was kept
-//     node main.ts shrink SEED RUNS [MUTANT]   the plan of a seed that fails, made smaller in at most RUNS runs, as JSON
+//     node main.ts shrink SEED RUNS [MUTANT]   the plan of a failing seed, made smaller in at most RUNS runs, as JSON
 // Of runs one line of JSON each; of a trace the digest.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";

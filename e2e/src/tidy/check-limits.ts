@@ -1,7 +1,7 @@
 // Limits: each stands in limits.ts and on the limits page of PROTOCOL.md, with the same value, and at least one test goes beyond it.
 //
 //     PROTOCOL.md    | `channels` | 1024 at once | … |
-//     a test         test("[W53] [limit channels] more at once is Busy", …), in a file that takes the value from limits.ts
+//     a test         test("[W53] [limit channels] more at once is Busy", …), by its value in limits.ts
 import { type Check, type ProjectFile, type Violation, isScript, isTest, scan } from "./project.ts";
 import { RULE_BOOKS } from "./check-rules.ts";
 import { lineAt } from "./scan-code.ts";

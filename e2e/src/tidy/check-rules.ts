@@ -1,7 +1,7 @@
 // Rule ids: each rule of the protocol and of the formats is defined once and carried by the title of at least one test.
 //
 //     PROTOCOL.md, FORMAT.md    a line that begins **[W12]** or **[F3]** (also inside a list item)
-//     a test                    test("[W12] grants less than asked, never more", …), several ids one after another: "[W12] [W13] …"
+//     a test                    test("[W12] grants less than asked, never more", …), or of several: "[W12] [W13] …"
 //     C++ tests                 the same in any string literal
 import { type ProjectFile, type Violation, isCpp, isScript, isTest, scan } from "./project.ts";
 import { lineAt } from "./scan-code.ts";

@@ -60,7 +60,8 @@ export type DriveRequest = { id: number; caller: Caller } & (
   | { op: "list"; folder: number } // answered done: putFolder has been called with the whole listing
   | { op: "open"; node: number; wantsWrite: boolean; truncates: boolean } // answered opened
   | { op: "create"; folder: number; name: string; mode: number; isExclusive: boolean } // answered created
-  | { op: "make"; folder: number; name: string; type: FileType; mode: number; rdev: number; target: string } // answered done
+  // Answered done.
+  | { op: "make"; folder: number; name: string; type: FileType; mode: number; rdev: number; target: string }
   | { op: "link"; node: number; folder: number; name: string } // done
   | { op: "remove"; folder: number; name: string; isFolder: boolean } // done
   | {
@@ -71,8 +72,8 @@ export type DriveRequest = { id: number; caller: Caller } & (
       toName: string;
       how: "replace" | "keep" | "exchange";
     } // done
-  // Attributes of a node; sizeBytes only when no file of it is open for writing here (else the overlay takes it).
-  | { op: "setattr"; node: number; mode?: number; uid?: number; gid?: number; mtimeNs?: bigint; sizeBytes?: number } // done
+  // Attributes of a node, answered done; sizeBytes only when no file of it is open for writing here (else the overlay takes it).
+  | { op: "setattr"; node: number; mode?: number; uid?: number; gid?: number; mtimeNs?: bigint; sizeBytes?: number }
   // Bytes are wanted that `present` lacks; answered done after putRanges covered them. `ahead` more would be welcome (sequential reader).
   | { op: "fetch"; content: number; offset: number; length: number; ahead: number } // done
   /**

@@ -1,7 +1,8 @@
 // Messages around calls. JSON, one message a text, checked where it comes in. Both ends open with a hello.
 //
 //     client → server    {hello: {protocol, version, features}}  {id, request: {verb, …}}  {cancel: id}
-//     server → client    {hello: {protocol, version, pid, features}}  {id, part}…  {id, result} | {id, error: {kind, operation, message, detail}}
+//     server → client    {hello: {protocol, version, pid, features}}  {id, part}…  {id, result} | {id, error}
+//     error              {kind, operation, message, detail}
 //
 // Every request is answered by exactly one result or error, which parts may precede. An unknown verb is answered Unsupported, a request
 // that does not fit its verb's schema Invalid. A text that is none of these messages ends the connection.

@@ -5,8 +5,11 @@ import { NODE_LIMIT } from "../model/node.ts";
 import { bytes, change, nodeId, versionId } from "./fields.ts";
 import { count, counts } from "./numbers.ts";
 
-/** Items of the attach channel, client to server: ["ack", seq] · ["current", k] · ["idle"] · ["unfollow", [folder…]] ·
- * ["want", [[node, version held or 0]…]] · ["have", version, offset, bytes] (of what it was asked for by "lack") · ["haveNot", version] (no more of it) */
+/**
+ * Items of the attach channel, client to server: ["ack", seq] · ["current", k] · ["idle"] · ["unfollow", [folder…]] ·
+ * ["want", [[node, version held or 0]…]] · ["have", version, offset, bytes], of what "lack" asked for ·
+ * ["haveNot", version], when there is no more of it.
+ */
 export const FEED_FROM_CLIENT = z.union([
   z.tuple([z.literal("ack"), count]),
   z.tuple([z.literal("current"), count]),

@@ -125,7 +125,8 @@ const OPERATIONS: Record<string, (pair: Connected, ours: Channel, theirs: Channe
   result: (pair, ours) => outcome(pair, ours.result()),
 };
 
-//                  open         ended here     ended there   failed here    failed there   cancelled here cancelled there closed
+// In the order of the columns: open, ended here, ended there, failed here, failed there, cancelled here, cancelled there,
+// closed.
 const MATRIX: Record<string, unknown[]> = {
   send: ["hello", undefined, "hello", "Denied", "Denied", "Interrupted", "Interrupted", "Unreachable"],
   sendBulk: ["sent", "Interrupted", "sent", "Interrupted", "sent", "Interrupted", "Interrupted", "Unreachable"],

@@ -1,13 +1,13 @@
 // The agent's home: where it keeps its state, and how the command line finds the one agent that runs there.
 //
 //     agent.json    {pid, socket, started, version} of the running agent; absent after a clean end
-//     agent.sock    the control socket, mode 0600 (elsewhere when this path is too long for a socket; agent.json says where)
+//     agent.sock    the control socket, mode 0600; elsewhere, as agent.json says, when this path is too long for a socket
 //     agent.lock    held by the running agent (agent-lock.ts)
 //     agent.log     what it logs; agent.log.1 is the part before
 //     mounts.json   the mounts that have not ended cleanly
 //     servers.json  servers that know this device, with its tokens; mode 0600
 //     cache/        cached contents, unless a mount says otherwise
-//     mounts/ID/    replica and journal of a mount; ID is made from URL and mount point, so a later mount finds them again
+//     mounts/ID/    replica and journal of a mount; made of URL and mount point, ID is the same for a later mount
 //     server/       data of `runnel serve`, unless it says otherwise
 /* oxlint-disable node/no-sync -- small files, when the agent starts or ends and when a person mounts */
 // oxlint-disable-next-line no-restricted-imports -- of short names
