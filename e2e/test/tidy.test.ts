@@ -9,6 +9,7 @@ import {
   checkCircles,
   checkCitedPages,
   checkClock,
+  checkColumns,
   checkCommentOpenings,
   checkDeclaredImports,
   checkDefaultExports,
@@ -63,6 +64,7 @@ describe("the project", () => {
     ["opens each source with what it is for", checkOpenings],
     ["opens its comments with what they explain", checkCommentOpenings],
     ["names only its own pages in comments", checkCitedPages],
+    ["writes comments and pages in 120 columns", checkColumns],
     ["speaks the field's words", checkWords(PRIVATE_WORDS)],
     ["keeps its folders small", checkFolderSizes],
     ["imports in no circle", checkCircles],
@@ -275,6 +277,24 @@ describe("the tidy checks", () => {
     expect(found).toEqual([
       "server/src/a.ts:3: PAGE.md is no page of the project",
       `server/src/a.ts:4: ${outside} is no page of the project`,
+    ]);
+  });
+
+  test("find comments and prose beyond column 120, but neither code nor what cannot be broken", () => {
+    const long = `${"word ".repeat(24)}end`;
+    const link = `[there](https://example.org/${"a".repeat(120)})`;
+    const found = planted(checkColumns, {
+      "server/src/a.ts": `const text = "${long}";\n// ${long}\n/**\n * ${long}\n */\n// ${"a".repeat(130)}\nf(); // ${long}`,
+      "native/src/a.cc": `int a;  // ${long}\n// Short enough.`,
+      "docs/a.md": `${long}\n| ${long} |\n    ${long}\n\`\`\`sh\n${long}\n\`\`\`\n- ${link}\n- see ${link}`,
+    });
+    expect(found).toEqual([
+      "server/src/a.ts:2: 126 columns, more than 120",
+      "server/src/a.ts:4: 126 columns, more than 120",
+      "server/src/a.ts:7: 131 columns, more than 120",
+      "native/src/a.cc:1: 134 columns, more than 120",
+      "docs/a.md:1: 123 columns, more than 120",
+      `docs/a.md:8: ${`- see ${link}`.length} columns, more than 120`,
     ]);
   });
 

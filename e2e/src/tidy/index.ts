@@ -1,4 +1,5 @@
 // The tidy checks: what a machine can say about how the project reads. Each is a pure function over the list of files.
+export * from "./check-columns.ts";
 export * from "./check-comments.ts";
 export * from "./check-docs.ts";
 export * from "./check-imports.ts";

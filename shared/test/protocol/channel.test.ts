@@ -125,8 +125,7 @@ const OPERATIONS: Record<string, (pair: Connected, ours: Channel, theirs: Channe
   result: (pair, ours) => outcome(pair, ours.result()),
 };
 
-// In the order of the columns: open, ended here, ended there, failed here, failed there, cancelled here, cancelled there,
-// closed.
+// Columns: open, ended here, ended there, failed here, failed there, cancelled here, cancelled there, closed.
 const MATRIX: Record<string, unknown[]> = {
   send: ["hello", undefined, "hello", "Denied", "Denied", "Interrupted", "Interrupted", "Unreachable"],
   sendBulk: ["sent", "Interrupted", "sent", "Interrupted", "sent", "Interrupted", "Interrupted", "Unreachable"],
