@@ -1,6 +1,6 @@
 // The agent's use of one volume: connects and connects again, attaches and resumes, keeps the feed applied and acknowledged, and the lease
 // alive while programs use the drive. Whoever asks something goes through here and gets Unreachable instead of a hang.
-import type { Channel, Connection, FeedFromServer, RequestName } from "@runnel/shared";
+import type { Channel, Connection, RequestName } from "@runnel/shared";
 import {
   FEED_FROM_SERVER,
   ROOT_NODE,
@@ -12,6 +12,7 @@ import {
   sleep,
   checkResult,
 } from "@runnel/shared";
+import { takeFeedItem } from "./feed-items.ts";
 import { Lease } from "./lease.ts";
 import { NodeRange } from "./node-range.ts";
 import { type Dialed, type Greeting, dial, greet, closeUnused } from "./open-connection.ts";
@@ -21,7 +22,6 @@ import type { SessionDeps } from "./session-deps.ts";
 import { NOT_LET_IN, NOT_NOW, unreachable } from "./refusals.ts";
 import { Keepalive, unanswered } from "./keepalive.ts";
 import { dialReplacement } from "./stuck-connection.ts";
-import { supply } from "./supply.ts";
 import { Traffic, type WireTraffic } from "./traffic.ts";
 
 export class Session {
@@ -352,42 +352,15 @@ export class Session {
     feed.result().then(() => end(new RunnelError("Unreachable", "feed", "The server ended the feed.")), end);
     feed.listen((message) => {
       try {
-        this.handle(check(FEED_FROM_SERVER, message, "feed item"), feed);
+        takeFeedItem(check(FEED_FROM_SERVER, message, "feed item"), feed, {
+          events: this.deps.events,
+          lease: this.lease,
+          acknowledge: (seq) => this.acknowledge(feed, seq),
+        });
       } catch (error) {
         end(error);
       }
     });
-  }
-
-  private handle(item: FeedFromServer, feed: Channel): void {
-    const { events } = this.deps;
-    switch (item[0]) {
-      case "changes": {
-        events.changes?.(item[1], item[2] ?? []);
-        const last = item[1].at(-1);
-        if (last !== undefined) this.acknowledge(feed, last.seq);
-        return;
-      }
-      case "content":
-        events.content?.(item[1], item[2]);
-        return;
-      case "current":
-        events.current?.(item[2]);
-        this.lease.answered(item[1], true);
-        return;
-      case "not":
-        this.lease.answered(item[1], false);
-        return;
-      case "listAgain":
-        events.listAgain?.();
-        this.acknowledge(feed, item[1]);
-        return;
-      case "waiting":
-        events.waiting?.(item[1], item[2], item[3]);
-        return;
-      case "lack":
-        void supply(feed, item[1], item[2], async (offset, length) => events.lack?.(item[1], offset, length));
-    }
   }
 
   /** Items that came in one turn of the loop are acknowledged together: acks are cumulative. */

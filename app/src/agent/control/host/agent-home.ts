@@ -1,7 +1,7 @@
 // The agent's home: where it keeps its state, and how the command line finds the one agent that runs there.
 //
 //     agent.json    {pid, socket, started, version} of the running agent; absent after a clean end
-//     agent.sock    the control socket, mode 0600; elsewhere, as agent.json says, when this path is too long for a socket
+//     agent.sock    the control socket, mode 0600; elsewhere (agent.json says where) when this path is too long
 //     agent.lock    held by the running agent (agent-lock.ts)
 //     agent.log     what it logs; agent.log.1 is the part before
 //     mounts.json   the mounts that have not ended cleanly
