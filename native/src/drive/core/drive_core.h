@@ -178,7 +178,7 @@ class DriveCore {
   // Answers ESTALE: the kernel looks the name up again, once.
   void ReplyStale(const ReplyPtr& reply);
   bool IsStaleLocked(KernelNode& kernel_node, int32_t thread, int64_t now_ms);
-  // Which try of a thread a request is, when its first was answered ESTALE: the kernel makes two.
+  // Try of a thread that a request is, when the first was answered ESTALE: the kernel makes two.
   enum class Try : uint8_t { kFirst, kPerhapsSecond, kSecond };
   // Asked once for each request: it forgets.
   Try TakeTryLocked(uint64_t id, int32_t thread, int64_t now_ms);
