@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { beforeAll, describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import { ensureZig, ZIG_CACHE } from "../../scripts/tools.mjs";
 import { runOnWindows } from "./plain/windows.ts";
 import { readMachO } from "./support/mach-o.ts";
@@ -29,7 +29,7 @@ beforeAll(() => {
 }, BUILD_MS);
 
 describe.each(["x64", "arm64"])("core.node for macOS on %s", (processor) => {
-  it("is of that processor, shows what is looked for and no more, and needs only the system and Node", () => {
+  test("is of that processor, shows what is looked for and no more, and needs only the system and Node", () => {
     const file = readMachO(readFileSync(addon(`darwin-${processor}`)));
     expect(file.processor).toBe(processor);
     // Names with an underscore are C++'s and the linker's.
@@ -49,14 +49,24 @@ describe.each([
   ["x64", "x86_64"],
 ])("the drive for macOS on %s", (_processor, architecture) => {
   const drive = join(NATIVE, "src", "drive");
-  const folders = ["", "fuse", "fuse/darwin", "system/posix", "system/darwin"].map((name) => join(drive, name));
+  const folders = [
+    "",
+    "content",
+    "core",
+    "tables",
+    "threads",
+    "fuse",
+    "fuse/darwin",
+    "system/posix",
+    "system/darwin",
+  ].map((name) => join(drive, name));
   const sources = folders.flatMap((folder) =>
     readdirSync(folder)
       .filter((name) => name.endsWith(".cc"))
       .map((name) => join(folder, name)),
   );
 
-  it(
+  test(
     "compiles with libfuse's headers",
     () => {
       const headers = execFileSync("pkg-config", ["--variable=includedir", "fuse3"], { encoding: "utf8" }).trim();
@@ -74,7 +84,7 @@ describe.each([
       } finally {
         rmSync(made, { recursive: true });
       }
-      expect(sources.length).toBeGreaterThan(20);
+      expect(sources.length).toBeGreaterThan(30);
     },
     BUILD_MS,
   );
@@ -87,7 +97,7 @@ describe.each([
   const readelf = (...options: string[]): string =>
     execFileSync("readelf", [...options, addon(`linux-${processor}`)], { encoding: "utf8" });
 
-  it("is of that processor, shows what is looked for and no more, and needs glibc 2.28 and Node", () => {
+  test("is of that processor, shows what is looked for and no more, and needs glibc 2.28 and Node", () => {
     expect(readelf("-h")).toMatch(new RegExp(`Machine:.*${machine}`));
     const rows = readelf("-W", "--dyn-syms")
       .split("\n")
@@ -141,7 +151,7 @@ const TESTS = [
   ...["cbor", "frame", "messages"].map((name) => `shared/test/protocol/${name}.test.ts`),
 ];
 
-it(
+test(
   "the addons for Windows pass golden vectors, properties and contracts under Wine, but for what is missing there",
   async () => {
     const folder = mkdtempSync(join(tmpdir(), "runnel-windows-"));

@@ -1,7 +1,7 @@
 // The chunker against the golden vectors, which come from long division and not from tables, and its properties.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { CHUNK_PRESETS, LIMITS } from "@runnel/shared";
 import type { ChunkPreset } from "@runnel/shared";
 import * as fc from "fast-check";
@@ -52,7 +52,7 @@ function ends(lengths: readonly number[]): number[] {
 
 describe("the chunker", () => {
   for (const { name, preset, parts, sizeBytes, sha256, lengths } of vectors) {
-    it(`cuts as the vectors say: ${name}`, () => {
+    test(`cuts as the vectors say: ${name}`, () => {
       const bytes = buildContent(parts);
       expect(bytes.length).toBe(sizeBytes);
       expect(createHash("sha256").update(bytes).digest("hex")).toBe(sha256);
@@ -60,14 +60,14 @@ describe("the chunker", () => {
     });
   }
 
-  it("cuts a content that comes byte by byte as it cuts it at once", () => {
+  test("cuts a content that comes byte by byte as it cuts it at once", () => {
     for (const name of ["random", "text", "zeros, random, zeros"]) {
       const bytes = buildContent(vector(name).parts);
       expect(cut(bytes, [1])).toEqual(cut(bytes));
     }
   });
 
-  it("cuts alike however the content is split", () => {
+  test("cuts alike however the content is split", () => {
     const sizes = fc.array(fc.oneof(fc.nat(100), fc.nat(5000), fc.constantFrom(47, 48, 49, 2000, 2048, 65_536)), {
       minLength: 1,
       maxLength: 60,
@@ -81,7 +81,7 @@ describe("the chunker", () => {
     );
   });
 
-  it("keeps to the minimum and the maximum", () => {
+  test("keeps to the minimum and the maximum", () => {
     const content = fc.array(
       fc.oneof(
         fc.record({ random: fc.record({ seed: fc.nat(), length: fc.nat(100_000) }) }),
@@ -103,7 +103,7 @@ describe("the chunker", () => {
     );
   });
 
-  it("cuts a rest from a chunk border as it cut the whole", () => {
+  test("cuts a rest from a chunk border as it cut the whole", () => {
     const bytes = buildContent(vector("random").parts);
     const { lengths } = cut(bytes);
     for (const border of ends(lengths).slice(0, -1)) {
@@ -112,7 +112,7 @@ describe("the chunker", () => {
     }
   });
 
-  it("moves only the cuts near an insertion", () => {
+  test("moves only the cuts near an insertion", () => {
     const [before, after] = ["random", "random with 100 bytes inserted in the middle"].map((name) =>
       ends(vector(name).lengths),
     );
@@ -122,7 +122,7 @@ describe("the chunker", () => {
     expect(kept.filter((end) => end > insertedAt).length).toBeGreaterThan(5);
   });
 
-  it("starts anew after the end of a stream", () => {
+  test("starts anew after the end of a stream", () => {
     const stream = new (coreAddon().ChunkStream)();
     const bytes = Uint8Array.from(
       { length: 10_000 },
@@ -155,7 +155,7 @@ describe("the engines of the chunker", () => {
   );
   const steps = fc.array(fc.oneof(fc.nat(100), fc.nat(30_000), fc.nat(700_000)), { minLength: 1, maxLength: 30 });
 
-  it.each(engines)("%s cuts as the plain roll, however the content is split", (engine) => {
+  test.each(engines)("%s cuts as the plain roll, however the content is split", (engine) => {
     fc.assert(
       fc.property(parts, steps, presets, (described, sizes, preset) => {
         const bytes = buildContent(described);
@@ -165,14 +165,14 @@ describe("the engines of the chunker", () => {
     );
   });
 
-  it.each(engines)("%s cuts as the plain roll where every other window is a breakpoint", (engine) => {
+  test.each(engines)("%s cuts as the plain roll where every other window is a breakpoint", (engine) => {
     const bytes = Buffer.alloc(1_500_000, Buffer.from([0xf1, 0x10]));
     const { lengths } = cut(bytes, undefined, "plain");
     expect(lengths.slice(0, 3)).toEqual([2048, 2048, 2048]);
     expect(cut(bytes, [1_500_000], engine).lengths).toEqual(lengths);
   });
 
-  it.each(engines)("%s cuts as the plain roll at every length around the least that it takes", (engine) => {
+  test.each(engines)("%s cuts as the plain roll at every length around the least that it takes", (engine) => {
     const bytes = buildContent([{ random: { seed: 11, length: 9000 } }]);
     for (let length = 8100; length < 9000; length += 7) {
       const some = bytes.subarray(0, length);
@@ -180,7 +180,7 @@ describe("the engines of the chunker", () => {
     }
   });
 
-  it.each(engines)("%s cuts large chunks at breakpoints of the small ones", (engine) => {
+  test.each(engines)("%s cuts large chunks at breakpoints of the small ones", (engine) => {
     const bytes = buildContent([{ random: { seed: 12, length: 6_000_000 } }]);
     const breakpoints = new Set(ends(cut(bytes, undefined, engine).lengths));
     for (const preset of [1, 2] as const) {
@@ -194,7 +194,7 @@ describe("the engines of the chunker", () => {
     }
   });
 
-  it.each(engines)("%s cuts real files as the plain roll, with every preset", (engine) => {
+  test.each(engines)("%s cuts real files as the plain roll, with every preset", (engine) => {
     for (const bytes of [readFileSync(addonFile), readFileSync(vectorFile), readFileSync(new URL(import.meta.url))]) {
       for (const preset of [0, 1, 2] as const) {
         expect(cut(bytes, undefined, engine, preset)).toEqual(cut(bytes, undefined, "plain", preset));
@@ -203,7 +203,7 @@ describe("the engines of the chunker", () => {
     }
   });
 
-  it.each(engines)("%s cuts tiny inputs as the plain roll", (engine) => {
+  test.each(engines)("%s cuts tiny inputs as the plain roll", (engine) => {
     for (let length = 0; length < 200; length++) {
       const bytes = buildContent([{ random: { seed: length, length } }]);
       for (const preset of [0, 1, 2] as const) {
@@ -215,11 +215,11 @@ describe("the engines of the chunker", () => {
     }
   });
 
-  it("has the portable one, and those of the processor before it", () => {
+  test("has the portable one, and those of the processor before it", () => {
     expect(engines.slice(-2)).toEqual(["portable", "roll"]);
   });
 
-  it("refuses one that is not there", () => {
+  test("refuses one that is not there", () => {
     expect(() => new (coreAddon().ChunkStream)("none" as ChunkEngine)).toThrow(/none/);
   });
 });
@@ -228,7 +228,7 @@ describe("digests of chunks", () => {
   const digests = coreAddon().digestEngines;
   const random = buildContent([{ random: { seed: 20, length: 2_500_000 } }]);
 
-  it.each(digests)("%s makes those that node:crypto makes, however the content is split", (digest) => {
+  test.each(digests)("%s makes those that node:crypto makes, however the content is split", (digest) => {
     const steps = fc.array(fc.oneof(fc.nat(100), fc.nat(30_000), fc.nat(1_500_000)), { minLength: 1, maxLength: 10 });
     fc.assert(
       fc.property(fc.nat(2_500_000), steps, presets, (length, sizes, preset) => {
@@ -240,7 +240,7 @@ describe("digests of chunks", () => {
     );
   });
 
-  it("are left out when none are wanted, and the cuts are the same", () => {
+  test("are left out when none are wanted, and the cuts are the same", () => {
     const bytes = buildContent([{ random: { seed: 3, length: 1_300_000 } }, { zeros: 200_000 }]);
     for (const engine of ["plain", undefined] as const) {
       const { lengths } = cut(bytes, [500_000], engine);

@@ -1,5 +1,5 @@
 // Properties of the zstd codec; its cases are in the Executor contract.
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { inlineExecutor } from "../index.ts";
 import { coreAddon } from "../src/host/core-addon.ts";
@@ -8,7 +8,7 @@ const executor = inlineExecutor();
 const NONE = new Uint8Array(0);
 
 describe("zstd", () => {
-  it("gives back whatever it compressed", async () => {
+  test("gives back whatever it compressed", async () => {
     const repetitive = fc
       .tuple(fc.uint8Array({ minLength: 1, maxLength: 50 }), fc.integer({ min: 1, max: 500 }))
       .map(([pattern, times]) => Buffer.concat(Array.from({ length: times }, () => pattern)));
@@ -23,7 +23,7 @@ describe("zstd", () => {
     );
   });
 
-  it("answers any garbage with Corrupt", async () => {
+  test("answers any garbage with Corrupt", async () => {
     const compressed = (await executor.compress(Buffer.from("ab".repeat(3000)), 3)) as Uint8Array;
     const garbage = fc.oneof(
       fc.uint8Array({ maxLength: 200 }),
@@ -43,7 +43,7 @@ describe("zstd", () => {
     );
   });
 
-  it("takes no memory for a run that says it is larger than it may be", () => {
+  test("takes no memory for a run that says it is larger than it may be", () => {
     const bomb = coreAddon().compressNow(new Uint8Array(64 * 1024 * 1024), NONE, 19) as ArrayBuffer;
     expect(bomb.byteLength).toBeLessThan(10_000);
     expect(coreAddon().mayHoldRun(new Uint8Array(bomb), 1000)).toBe(false);

@@ -1,6 +1,6 @@
 // Every SHA-256 engine that this processor can run, against node:crypto.
 import { createHash, randomBytes } from "node:crypto";
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { coreAddon } from "../src/host/core-addon.ts";
 import type { DigestEngine } from "../src/host/core-addon.ts";
@@ -21,7 +21,7 @@ async function digestAll(buffers: readonly Uint8Array[], engine?: DigestEngine):
 describe.each(digestEngines)("SHA-256 of many buffers at once, %s", (engine) => {
   const bytes = randomBytes(200_000);
 
-  it("is right for every length around its blocks, with any number of buffers", async () => {
+  test("is right for every length around its blocks, with any number of buffers", async () => {
     const buffers = Array.from({ length: 300 }, (_, length) => bytes.subarray(1000 - length, 1000));
     for (const count of [1, 2, 3, 7, 15, 16, 17, 33, 300]) {
       for (let at = 0; at < buffers.length; at += count) {
@@ -31,7 +31,7 @@ describe.each(digestEngines)("SHA-256 of many buffers at once, %s", (engine) => 
     }
   });
 
-  it("is right for buffers of all sizes beside each other", async () => {
+  test("is right for buffers of all sizes beside each other", async () => {
     const sizes = fc.array(fc.oneof(fc.nat(130), fc.nat(9000), fc.nat(200_000)), { maxLength: 60 });
     await fc.assert(
       fc.asyncProperty(sizes, async (lengths) => {
@@ -47,7 +47,7 @@ describe.each(digestEngines)("SHA-256 of many buffers at once, %s", (engine) => 
 
 for (const engine of (["portable", "instructions"] as const).filter((name) => digestEngines.includes(name))) {
   describe(`SHA-256 of a stream, ${engine}`, () => {
-    it("is right for every length around its blocks", () => {
+    test("is right for every length around its blocks", () => {
       const bytes = randomBytes(300);
       for (let length = 0; length <= bytes.length; length++) {
         const part = bytes.subarray(0, length);
@@ -55,12 +55,12 @@ for (const engine of (["portable", "instructions"] as const).filter((name) => di
       }
     });
 
-    it("is right for a long content", () => {
+    test("is right for a long content", () => {
       const bytes = randomBytes(5_000_003);
       expect(digest(engine, [bytes])).toBe(expected(bytes));
     });
 
-    it("does not depend on how the content is split", () => {
+    test("does not depend on how the content is split", () => {
       fc.assert(
         fc.property(fc.array(fc.uint8Array({ maxLength: 200 }), { maxLength: 20 }), (pieces) => {
           expect(digest(engine, pieces)).toBe(expected(Buffer.concat(pieces)));
@@ -68,7 +68,7 @@ for (const engine of (["portable", "instructions"] as const).filter((name) => di
       );
     });
 
-    it("starts anew after each digest", () => {
+    test("starts anew after each digest", () => {
       const stream = new (coreAddon().DigestStream)(engine);
       for (const text of ["one", "two", ""]) {
         stream.update(Buffer.from(text));
@@ -79,16 +79,16 @@ for (const engine of (["portable", "instructions"] as const).filter((name) => di
 }
 
 describe("the choice of the engine", () => {
-  it("has the portable one", () => {
+  test("has the portable one", () => {
     expect(digestEngines.at(-1)).toBe("portable");
   });
 
-  it("refuses one that is not there", async () => {
+  test("refuses one that is not there", async () => {
     expect(() => new (coreAddon().DigestStream)("none" as DigestEngine)).toThrow(/none/);
     expect(() => coreAddon().digest([], "none" as DigestEngine)).toThrow(/none/);
   });
 
-  it("refuses one of several streams for a single one", () => {
+  test("refuses one of several streams for a single one", () => {
     for (const engine of digestEngines.filter((name) => name === "lanes" || name === "interleaved")) {
       expect(() => new (coreAddon().DigestStream)(engine)).toThrow(engine);
     }

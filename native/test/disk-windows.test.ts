@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { DiskRoot } from "@runnel/shared";
 import { expectKind, get, namesIn, put } from "@runnel/shared/test/contracts/disk-steps.ts";
 import { realDisk } from "../index.ts";
@@ -20,7 +20,7 @@ import { realDisk } from "../index.ts";
     await rm(folder, { recursive: true });
   });
 
-  it("renames over a name or keeps it, and exchanges none", async () => {
+  test("renames over a name or keeps it, and exchanges none", async () => {
     await put(root, "a", "A");
     await put(root, "b", "B");
     await expectKind(root.rename("a", "b", "keep"), "Exists");
@@ -32,7 +32,7 @@ import { realDisk } from "../index.ts";
     expect(await namesIn(root, "")).toEqual(["c"]);
   });
 
-  it("keeps times to 100 ns, and of a mode whether one may write", async () => {
+  test("keeps times to 100 ns, and of a mode whether one may write", async () => {
     const file = await root.open("a", "create", 0o444);
     expect((await file.stat()).mode).toBe(0o444);
     await file.setStat({ mode: 0o640, mtimeNs: 1_700_000_000_123_456_789n });
@@ -44,7 +44,7 @@ import { realDisk } from "../index.ts";
     await file.close();
   });
 
-  it("takes no part of a path for a stream or a folder of Windows", async () => {
+  test("takes no part of a path for a stream or a folder of Windows", async () => {
     await put(root, "a", "A");
     for (const name of ["a:stream", "a::$DATA", "folder\\a", "\\\\server\\share"]) {
       for (const mode of ["read", "write", "create", "createNew"] as const) {
@@ -55,7 +55,7 @@ import { realDisk } from "../index.ts";
     expect(await get(root, "a")).toBe("A");
   });
 
-  it("says by name what it has not", async () => {
+  test("says by name what it has not", async () => {
     await put(root, "a", "A");
     await expectKind(root.makeSymlink("link", "a"), "Unsupported");
     await expectKind(root.makeSpecial("fifo", "fifo", 0o600, 0), "Unsupported");

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { DiskRoot } from "@runnel/shared";
 import { diskContract } from "@runnel/shared/test/contracts/disk-contract.ts";
 import { realDisk } from "../index.ts";
@@ -48,7 +48,7 @@ describe("another file system on the way", () => {
     await rm(folder, { recursive: true });
   });
 
-  (canMount ? it : it.skip)("is unavailable", () =>
+  (canMount ? test : test.skip)("is unavailable", () =>
     withMount(join(folder, "other"), async () => {
       await writeFile(join(folder, "other", "a"), "");
       for (const path of ["other", "other/a"]) {
@@ -59,7 +59,7 @@ describe("another file system on the way", () => {
     }),
   );
 
-  (canMount ? it : it.skip)("is not watched", () =>
+  (canMount ? test : test.skip)("is not watched", () =>
     withMount(join(folder, "other"), async () => {
       const told: string[] = [];
       const hasEnded = Promise.withResolvers<void>();
@@ -83,7 +83,7 @@ const PYTHON_CAPABLE = `import os, sys
 os.setxattr(sys.argv[1], "security.capability", bytes.fromhex("0100000200040000000000000000000000000000"))
 os.setxattr(sys.argv[1], "user.kept", b"yes")`;
 
-(canMount ? it : it.skip)("a file capability is not copied with the attributes of a file, others are", async () => {
+(canMount ? test : test.skip)("a file capability is not copied with the attributes of a file, others are", async () => {
   const folder = await makeFolder();
   const root = await realDisk().openRoot(folder);
   try {

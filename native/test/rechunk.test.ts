@@ -1,6 +1,6 @@
 // Re-chunking: whatever the edit, what it finds is what cutting the whole finds.
 import { randomBytes } from "node:crypto";
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import type { ChunkPreset, Piece } from "@runnel/shared";
 import { rechunkedRecipe } from "@runnel/shared";
 import { buildContent } from "@runnel/shared/vectors/content.ts";
@@ -73,7 +73,7 @@ function withCut(dirty: Edited["dirty"], to: number): Edited["dirty"] {
 }
 
 describe("re-chunking", () => {
-  it("finds what cutting the whole finds, whatever the edits", async () => {
+  test("finds what cutting the whole finds, whatever the edits", async () => {
     const content = fc.array(
       fc.oneof(
         fc.record({ random: fc.record({ seed: fc.nat(), length: fc.nat(150_000) }) }),
@@ -98,7 +98,7 @@ describe("re-chunking", () => {
     );
   }, 300_000);
 
-  it.each([
+  test.each([
     [0, 1024 * 1024],
     [1, 2 * 1024 * 1024],
     [2, 8 * 1024 * 1024],
@@ -118,7 +118,7 @@ describe("re-chunking", () => {
     120_000,
   );
 
-  it("reads little where much was written in many places", async () => {
+  test("reads little where much was written in many places", async () => {
     const bytes = randomBytes(20_000_000);
     const base = await executor.chunkBytes(bytes);
     const dirty = Array.from({ length: 20 }, (_, index) => ({ offset: index * 1_000_000 + 500, length: 10 }));

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { DiskRoot, DiskStat, WatchEvent } from "@runnel/shared";
 import { generator } from "@runnel/shared/vectors/content.ts";
 import { realDisk } from "../index.ts";
@@ -102,7 +102,7 @@ describe("watching a tree that changes fast", () => {
   });
 
   for (let seed = 1; seed <= SEEDS; seed++) {
-    it(`whoever looks at what is told knows the whole tree (seed ${seed})`, async () => {
+    test(`whoever looks at what is told knows the whole tree (seed ${seed})`, async () => {
       const random = generator(seed);
       const next = (): number => random.next().value;
       for (let i = 0; i < 100; i++) disturb(folder, next);
@@ -123,7 +123,7 @@ describe("watching a tree that changes fast", () => {
     });
   }
 
-  it("tells overflow when events were lost, and goes on after it", async () => {
+  test("tells overflow when events were lost, and goes on after it", async () => {
     const watched = join(folder, "watched");
     mkdirSync(watched);
     for (const name of ["a", "b"]) writeFileSync(join(watched, name), "");

@@ -1,5 +1,5 @@
 // A content read where it lies is what painting its layers over its base gives.
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -41,7 +41,7 @@ const composition = fc.record({
 });
 
 describe("a composed content", () => {
-  it("is its base with the layers over it, read in parts, copied, and outside of its dirty ranges the base", async () => {
+  test("is its base with the layers over it, read in parts, copied, and outside of its dirty ranges the base", async () => {
     await fc.assert(
       fc.asyncProperty(
         composition,

@@ -1,5 +1,5 @@
 // A content cut in windows has the chunks of one cut at once, and what is planned from it does not depend on the windows.
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createCipheriv } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -63,7 +63,7 @@ describe("CutContent", () => {
     ["less than a window", noise(100_000)],
     ["nothing", Buffer.alloc(0)],
   ] as const) {
-    it(`has the recipe that a cut at once gives: ${name}`, async () => {
+    test(`has the recipe that a cut at once gives: ${name}`, async () => {
       const cut = await content(bytes);
       const whole = await executor.chunkFile(file, 0, bytes.length);
       const got = await cut.whole();
@@ -72,7 +72,7 @@ describe("CutContent", () => {
     });
   }
 
-  it("gives its windows again, before and after the whole was made, and slices across them", async () => {
+  test("gives its windows again, before and after the whole was made, and slices across them", async () => {
     const cut = await content(noise(20 * MiB));
     const first = await Array.fromAsync(cut.windows());
     expect(first.length).toBeGreaterThan(2);
@@ -85,7 +85,7 @@ describe("CutContent", () => {
     expect((await Array.fromAsync(cut.windows())).map((window) => window.recipe)).toEqual([recipe]);
   });
 
-  it("fails with what cutting fails with, for whoever asks", async () => {
+  test("fails with what cutting fails with, for whoever asks", async () => {
     await content(noise(1000));
     const cut = cutOf(2000);
     await expect(cut.whole()).rejects.toMatchObject({ kind: "Stale" });
@@ -94,7 +94,7 @@ describe("CutContent", () => {
 });
 
 describe("UploadPlan", () => {
-  it("plans the same items window by window as at once, and gives each once", async () => {
+  test("plans the same items window by window as at once, and gives each once", async () => {
     const cut = await content(noise(20 * MiB));
     const before = await executor.chunkBytes(noise(20 * MiB).fill(1, 12 * MiB, 12 * MiB + 100));
     const inWindows = await planned(cut, before);
@@ -105,7 +105,7 @@ describe("UploadPlan", () => {
     expect(inWindows.given.map((item) => item.is)).toEqual(["copy", "data", "copy"]);
   });
 
-  it("fills runs across the borders of windows", async () => {
+  test("fills runs across the borders of windows", async () => {
     const cut = await content(noise(20 * MiB));
     const { given } = await planned(cut, EMPTY_RECIPE);
     const lengths = given.map((item) => (item.is === "data" ? item.length : 0));
@@ -113,7 +113,7 @@ describe("UploadPlan", () => {
     for (const length of lengths.slice(0, -1)) expect(length).toBeGreaterThan(MiB - 64 * 1024);
   });
 
-  it("marks runs that repeat one chunk, and no others", async () => {
+  test("marks runs that repeat one chunk, and no others", async () => {
     const cut = await content(noise(6 * MiB).fill(0, 2 * MiB, 5 * MiB));
     const { given } = await planned(cut, EMPTY_RECIPE);
     const runs = given.flatMap((item) => (item.is === "data" && item.repeats !== undefined ? [item] : []));
@@ -125,7 +125,7 @@ describe("UploadPlan", () => {
     }
   });
 
-  it("names a hole that another version has by one range; what that lacks, and a hole that only digests name, is data that repeats", async () => {
+  test("names a hole that another version has by one range; what that lacks, and a hole that only digests name, is data that repeats", async () => {
     const cut = await content(Buffer.alloc(20 * MiB));
     const recipe = await executor.chunkBytes(new Uint8Array(12 * MiB));
     const version = { node: 8, seq: 3 };
@@ -154,7 +154,7 @@ describe("UploadPlan", () => {
     for (const item of others.slice(0, -1)) expect(item).toMatchObject(data);
   });
 
-  it("goes on with ranges of its base when another version is not kept any more: of that, chunks are named by digest", async () => {
+  test("goes on with ranges of its base when another version is not kept any more: of that, chunks are named by digest", async () => {
     const before = noise(4 * MiB);
     const base = { version: { node: 5, seq: 9 }, recipe: await executor.chunkBytes(before) };
     const cut = await content(Buffer.concat([before, Buffer.alloc(MiB, "another")]));
@@ -181,7 +181,7 @@ describe("UploadPlan", () => {
     expect(named).toEqual([["copy"], ["hash"]]);
   });
 
-  it("looks for no chunk elsewhere that its base has", async () => {
+  test("looks for no chunk elsewhere that its base has", async () => {
     const before = noise(4 * MiB);
     const after = Uint8Array.from(before);
     for (const at of [100, 2_000_000, 4_000_000]) after.fill(1, at, at + 10);
@@ -200,7 +200,7 @@ describe("UploadPlan", () => {
     expect(looked).toBe(sent);
   });
 
-  it("joins runs of deltas over what little is copied between them", async () => {
+  test("joins runs of deltas over what little is copied between them", async () => {
     const before = noise(4 * MiB);
     const after = Uint8Array.from(before);
     for (const at of [1_000_000, 1_050_000, 1_100_000, 3_000_000]) after.fill(1, at, at + 10);

@@ -1,5 +1,5 @@
 // Sends a content: which parts of it, and when: before all of it has been cut where nothing is gained by waiting.
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createCipheriv } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -117,24 +117,24 @@ function composed(): ComposedContent {
 const isSentWhileCut = (): boolean => events.indexOf("sent") < events.lastIndexOf("cut");
 
 describe("a long content", () => {
-  it("that has nothing of its base in the beginning is sent while it is being cut, on a fast line", async () => {
+  test("that has nothing of its base in the beginning is sent while it is being cut, on a fast line", async () => {
     await sendOver(await executor.chunkBytes(noise(2)), true);
     expect(isSentWhileCut()).toBe(true);
   });
 
-  it("[W35] of many small items waits for the server to take them", async () => {
+  test("[W35] of many small items waits for the server to take them", async () => {
     const hole = new ComposedContent([{ file: undefined, offset: 0, length: 20_000 * MiB }], []);
     await sendOver(await executor.chunkBytes(noise(2)), true, hole, 2);
     const waits = [8192, 2 * 8192].map((items) => `waits after ${items}`);
     expect(events.filter((event) => event !== "cut")).toEqual([...waits, "end"]);
   });
 
-  it("is cut first on a slow one: old bytes for deltas are found by all of it", async () => {
+  test("is cut first on a slow one: old bytes for deltas are found by all of it", async () => {
     await sendOver(await executor.chunkBytes(noise(2)), false);
     expect(isSentWhileCut()).toBe(false);
   });
 
-  it("is cut first on a fast one too where its beginning is in the base", async () => {
+  test("is cut first on a fast one too where its beginning is in the base", async () => {
     const changed = noise(1);
     changed.set(noise(2).subarray(0, 30 * MiB), 1 * MiB);
     await sendOver(await executor.chunkBytes(changed), true);
@@ -143,7 +143,7 @@ describe("a long content", () => {
   });
 });
 
-it("[W29] says what has been received as it is when the request goes: meanwhile another one may have told of more", async () => {
+test("[W29] says what has been received as it is when the request goes: meanwhile another one may have told of more", async () => {
   const requests: unknown[] = [];
   const cache = { findChunks: () => [] } as unknown as Cache;
   const noted = noting();

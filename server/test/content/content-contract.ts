@@ -1,5 +1,5 @@
 // The contract of every engine of ContentStore, whatever lies beneath it.
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
 import { ROOT_NODE } from "@runnel/shared";
 import type { OpenStore } from "./folder/test-volume.ts";
 import { TestVolume } from "./folder/test-volume.ts";
@@ -19,7 +19,7 @@ export function contentContract(name: string, open: OpenStore): void {
   });
 
   describe(`ContentStore (${name})`, () => {
-    it("reads a version from log data, at once and when it is applied", async () => {
+    test("reads a version from log data, at once and when it is applied", async () => {
       await started();
       const node = await volume.make(ROOT_NODE, "file");
       const { version, seq } = await volume.write(node, "from the log");
@@ -29,7 +29,7 @@ export function contentContract(name: string, open: OpenStore): void {
       expect(volume.appliedSeqs.at(-1)).toBeGreaterThanOrEqual(seq);
     });
 
-    it("reads a version put together from older ones and new data", async () => {
+    test("reads a version put together from older ones and new data", async () => {
       await started();
       const node = await volume.make(ROOT_NODE, "file");
       const first = await volume.write(node, "0123456789");
@@ -53,7 +53,7 @@ export function contentContract(name: string, open: OpenStore): void {
       }
     });
 
-    it("reads a version whose bytes were staged", async () => {
+    test("reads a version whose bytes were staged", async () => {
       await started();
       const staged = await volume.store.stage();
       await staged.write(4, Buffer.from("efgh"));
@@ -74,7 +74,7 @@ export function contentContract(name: string, open: OpenStore): void {
       }
     });
 
-    it("gives staged files different names and forgets discarded ones", async () => {
+    test("gives staged files different names and forgets discarded ones", async () => {
       await started();
       const one = await volume.store.stage();
       const two = await volume.store.stage();
@@ -83,7 +83,7 @@ export function contentContract(name: string, open: OpenStore): void {
       await two.discard();
     });
 
-    it("reads ranges, refuses those past the end", async () => {
+    test("reads ranges, refuses those past the end", async () => {
       await started();
       const node = await volume.make(ROOT_NODE, "file");
       const { version } = await volume.write(node, "0123456789");
@@ -96,14 +96,14 @@ export function contentContract(name: string, open: OpenStore): void {
       await opened.close();
     });
 
-    it("has nothing for a version never made, no bytes for a file never written", async () => {
+    test("has nothing for a version never made, no bytes for a file never written", async () => {
       await started();
       const node = await volume.make(ROOT_NODE, "file");
       await expect(volume.store.open({ node, seq: 999 })).rejects.toMatchObject({ kind: "Gone" });
       expect(await volume.readVersion(node, 0)).toBe("");
     });
 
-    it("keeps old versions when the file is written, renamed, removed", async () => {
+    test("keeps old versions when the file is written, renamed, removed", async () => {
       await started();
       const node = await volume.make(ROOT_NODE, "file");
       const first = await volume.write(node, "first");
@@ -117,7 +117,7 @@ export function contentContract(name: string, open: OpenStore): void {
       expect(await volume.readVersion(node, second.version)).toBe("second");
     });
 
-    it("keeps what is written to a node without a name", async () => {
+    test("keeps what is written to a node without a name", async () => {
       await started();
       const node = await volume.file(ROOT_NODE, "file", "first");
       await volume.settle();
@@ -129,7 +129,7 @@ export function contentContract(name: string, open: OpenStore): void {
       }
     });
 
-    it("goes on reading an open version while newer ones are applied", async () => {
+    test("goes on reading an open version while newer ones are applied", async () => {
       await started();
       const node = await volume.make(ROOT_NODE, "file");
       const { version } = await volume.write(node, "the first one");
@@ -145,7 +145,7 @@ export function contentContract(name: string, open: OpenStore): void {
       await opened.close();
     });
 
-    it("says in order of seq what is applied", async () => {
+    test("says in order of seq what is applied", async () => {
       await started();
       const seqs: number[] = [];
       for (let index = 0; index < 200; index++) {
@@ -158,7 +158,7 @@ export function contentContract(name: string, open: OpenStore): void {
       expect((await volume.meta.facts()).appliedSeq).toBe(seqs.at(-1));
     });
 
-    it("sets space aside, and refuses what it has no space for", async () => {
+    test("sets space aside, and refuses what it has no space for", async () => {
       await started();
       const { availableBytes } = await volume.store.space();
       const release = await volume.store.reserve(availableBytes / 2);
@@ -168,7 +168,7 @@ export function contentContract(name: string, open: OpenStore): void {
       (await volume.store.reserve(availableBytes * 0.75))();
     });
 
-    it("scans on request", async () => {
+    test("scans on request", async () => {
       await started();
       const scanned = volume.store.scan();
       await volume.settle();

@@ -1,6 +1,6 @@
 // The crash table of commits (docs/FORMAT.md): killed, or its power cut, at each disk operation, a volume that is opened again has all that it
 // acknowledged, nothing mixed, and answers repetitions with what it answered then. The same with the meta store lost besides.
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { ROOT_NODE } from "@runnel/shared";
 import { VolumeRig, bytesOf } from "./volume-rig.ts";
 
@@ -96,7 +96,7 @@ async function disturbed(
 }
 
 describe.each(["kill", "cutPower"] as const)("a volume stopped by %s", (how) => {
-  it.each([
+  test.each([
     ["[F61] rolls its index forward and has all it acknowledged", false],
     ["[F65] [F67] salvages all it acknowledged when the meta store is lost too", true],
   ])(

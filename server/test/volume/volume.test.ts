@@ -1,5 +1,5 @@
 // A volume over its log and meta store: what is durable, what is repeated, what may be dropped, and what a full disk changes.
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
 import { LIMITS, ROOT_NODE, RunnelError, isRunnelError } from "@runnel/shared";
 import type { MetaStore } from "../../src/meta/meta-store.ts";
 import { openMemoryMetaStore } from "../../src/meta/memory/meta-store.ts";
@@ -36,7 +36,7 @@ async function kindOf(promise: Promise<unknown>): Promise<string> {
 }
 
 describe("the chunk index", () => {
-  it("has the chunks of files that other programs made, young ones too", async () => {
+  test("has the chunks of files that other programs made, young ones too", async () => {
     const rig = await opened();
     const bytes = bytesOf(3, 40_000);
     await rig.writeFile("old", bytes.subarray(20_000));
@@ -51,7 +51,7 @@ describe("the chunk index", () => {
 });
 
 describe("operations by number", () => {
-  it("get the stored result when repeated, after a restart too, and are refused when they say something else", async () => {
+  test("get the stored result when repeated, after a restart too, and are refused when they say something else", async () => {
     const rig = await opened();
     const { first } = await rig.volume.meta.allocateNodes(2);
     const make = { op: "make", folder: ROOT_NODE, name: "a", node: first, attributes: FILE } as const;
@@ -66,7 +66,7 @@ describe("operations by number", () => {
     expect(rig.volume.seq).toBe(seq);
   });
 
-  it("keep the answer of one that changed nothing, which would change something now", async () => {
+  test("keep the answer of one that changed nothing, which would change something now", async () => {
     const rig = await opened();
     const folder = await rig.folder(ROOT_NODE, "d");
     const { first } = await rig.volume.meta.allocateNodes(1);
@@ -89,7 +89,7 @@ describe("operations by number", () => {
 });
 
 describe("bytes that a commit copies from an older version", () => {
-  it("are digested when they are brought up: what a program changed without a trace is never taken for them", async () => {
+  test("are digested when they are brought up: what a program changed without a trace is never taken for them", async () => {
     const rig = await opened();
     const bytes = bytesOf(5, 60_000);
     const node = await rig.file(ROOT_NODE, "a", bytes);
@@ -107,7 +107,7 @@ describe("bytes that a commit copies from an older version", () => {
 });
 
 describe("an index behind the log", () => {
-  it("[F61] is rolled forward in the same epoch, with the files of its contents", async () => {
+  test("[F61] is rolled forward in the same epoch, with the files of its contents", async () => {
     const rig = await opened();
     const { epoch } = rig.volume;
     await rig.volume.meta.checkpoint();
@@ -122,7 +122,7 @@ describe("an index behind the log", () => {
     expect(await rig.files()).toEqual(before);
   });
 
-  it("[F64] never counts on records behind the last commit: a note torn off by a power cut costs no commit", async () => {
+  test("[F64] never counts on records behind the last commit: a note torn off by a power cut costs no commit", async () => {
     const rig = await opened();
     for (let round = 0; round < 6; round++) {
       await rig.file(ROOT_NODE, `file ${round}`, `content ${round}`);
@@ -137,7 +137,7 @@ describe("an index behind the log", () => {
     expect(names).toEqual(Array.from({ length: 6 }, (_, round) => `file ${round}`));
   });
 
-  it("that is damaged is made anew, in a new epoch, with all commits", async () => {
+  test("that is damaged is made anew, in a new epoch, with all commits", async () => {
     const rig = await opened();
     const { epoch } = rig.volume;
     await rig.file(ROOT_NODE, "a", "a first");
@@ -151,7 +151,7 @@ describe("an index behind the log", () => {
     expect(rig.warnings.some((warning) => warning.includes("damaged"))).toBe(true);
   });
 
-  it.each([
+  test.each([
     ["ahead of a log that was lost", async (rig: VolumeRig) => removeLog(rig)],
     [
       "of another history than the log",
@@ -188,7 +188,7 @@ async function removeLog(rig: VolumeRig): Promise<void> {
 }
 
 describe("the commit log", () => {
-  it("lets a segment go only when the index is durable past it and its commits are up", async () => {
+  test("lets a segment go only when the index is durable past it and its commits are up", async () => {
     const rig = await opened({ logSegmentBytes: 4096 });
     const node = await rig.make(ROOT_NODE, "a");
     await rig.settle();
@@ -212,7 +212,7 @@ describe("the commit log", () => {
     expect((await rig.readFile("a")).length).toBe(100);
   });
 
-  it("keeps after a restart what commits of before it still need", async () => {
+  test("keeps after a restart what commits of before it still need", async () => {
     const rig = await opened({ logSegmentBytes: 4096 });
     const node = await rig.make(ROOT_NODE, "a");
     await rig.settle();
@@ -236,7 +236,7 @@ describe("the commit log", () => {
     expect(await rig.readFile("a")).toEqual(bytesOf(1, 50_000));
   });
 
-  it("that is full is NoSpace: nothing happened, and it goes on when there is room", async () => {
+  test("that is full is NoSpace: nothing happened, and it goes on when there is room", async () => {
     const rig = await opened();
     const node = await rig.file(ROOT_NODE, "a", "a first");
     await rig.settle();
@@ -280,7 +280,7 @@ describe("the commit log", () => {
     return rig;
   }
 
-  it("has what a full index could not take: who asked is told at once, nothing more is committed, and it happens when there is room", async () => {
+  test("has what a full index could not take: who asked is told at once, nothing more is committed, and it happens when there is room", async () => {
     const failing: { as: "NoSpace" | undefined } = { as: undefined };
     const rig = await openedWithIndex(failing);
     const node = await rig.file(ROOT_NODE, "a", "a first");
@@ -297,7 +297,7 @@ describe("the commit log", () => {
     expect((await rig.tree()).get("a")).toBe("file now there is room");
   });
 
-  it("has what the index could not take: nothing more is committed until a restart rolls it forward", async () => {
+  test("has what the index could not take: nothing more is committed until a restart rolls it forward", async () => {
     const failing: { as: "Io" | undefined } = { as: undefined };
     const rig = await openedWithIndex(failing);
     const node = await rig.file(ROOT_NODE, "a", "a first");
@@ -317,7 +317,7 @@ describe("the commit log", () => {
     expect(rig.volume.content.status().stuck).toBeUndefined();
   });
 
-  it("[F61] holds recipes larger than any message", () => {
+  test("[F61] holds recipes larger than any message", () => {
     const chunks = 40_000;
     const recipe = { lengths: new Uint32Array(chunks).fill(8), digests: bytesOf(1, 32 * chunks) };
     const content = { recipe, sizeBytes: 8 * chunks, runs: [], temp: "" };
@@ -334,7 +334,7 @@ describe("the commit log", () => {
 });
 
 describe("recipes of files that other programs wrote", () => {
-  it("come when a file has settled, and one that cannot be cut holds up no other", async () => {
+  test("come when a file has settled, and one that cannot be cut holds up no other", async () => {
     const rig = await opened();
     for (let index = 0; index < 70; index++)
       await rig.writeFile(`unreadable ${String(index).padStart(2, "0")}`, `content ${index}`);

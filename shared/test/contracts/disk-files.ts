@@ -1,12 +1,12 @@
 // Disk contract: open files.
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import type { DiskFile } from "../../src/host/disk.ts";
 import type { DiskContext } from "./disk-context.ts";
 import { bytesOf, expectKind, get, put, textOf } from "./disk-steps.ts";
 
 export function describeFiles(context: DiskContext): void {
   describe("files", () => {
-    it("reads what was written, short only at the end", async () => {
+    test("reads what was written, short only at the end", async () => {
       const file = await context.root.open("a", "create");
       await file.write(0, bytesOf("hello"));
       await file.write(5, bytesOf(" world"));
@@ -18,7 +18,7 @@ export function describeFiles(context: DiskContext): void {
       await file.close();
     });
 
-    it("fills with zeros what was skipped", async () => {
+    test("fills with zeros what was skipped", async () => {
       const file = await context.root.open("a", "create");
       await file.write(3, bytesOf("x"));
       expect([...(await file.read(0, 10))]).toEqual([0, 0, 0, 120]);
@@ -29,7 +29,7 @@ export function describeFiles(context: DiskContext): void {
       await file.close();
     });
 
-    it("opens what is there or makes it, as the mode says", async () => {
+    test("opens what is there or makes it, as the mode says", async () => {
       await expectKind(context.root.open("a", "read"), "NotFound");
       await expectKind(context.root.open("a", "write"), "NotFound");
       await (await context.root.open("a", "createNew")).close();
@@ -40,7 +40,7 @@ export function describeFiles(context: DiskContext): void {
       expect(await get(context.root, "a")).toBe("kept");
     });
 
-    it("opens regular files only, without waiting for the others", async () => {
+    test("opens regular files only, without waiting for the others", async () => {
       await context.root.makeFolder("folder");
       await context.root.makeSymlink("symlink", "folder");
       await context.root.makeSpecial("fifo", "fifo", 0o600, 0);
@@ -54,7 +54,7 @@ export function describeFiles(context: DiskContext): void {
       expect((await context.root.stat("fifo")).type).toBe("fifo");
     });
 
-    it("gives what it makes exactly the permissions asked for", async () => {
+    test("gives what it makes exactly the permissions asked for", async () => {
       await (await context.root.open("a", "createNew", 0o666)).close();
       await (await context.root.open("b", "create", 0o600)).close();
       await context.root.makeFolder("c", 0o777);
@@ -63,7 +63,7 @@ export function describeFiles(context: DiskContext): void {
       expect((await context.root.stat("c")).mode).toBe(0o777);
     });
 
-    it("copies ranges between files, short only at the source's end", async () => {
+    test("copies ranges between files, short only at the source's end", async () => {
       await put(context.root, "a", "0123456789");
       const source = await context.root.open("a", "read");
       const target = await context.root.open("b", "create");
@@ -77,7 +77,7 @@ export function describeFiles(context: DiskContext): void {
       await target.close();
     });
 
-    it("copies holes as zeros, over what was there and past the target's end", async () => {
+    test("copies holes as zeros, over what was there and past the target's end", async () => {
       const hole = 300_000;
       const source = await context.root.open("a", "create");
       await source.write(0, bytesOf("begin"));
@@ -96,7 +96,7 @@ export function describeFiles(context: DiskContext): void {
       await target.close();
     });
 
-    it("copies within one file where the ranges are apart", async () => {
+    test("copies within one file where the ranges are apart", async () => {
       const file = await context.root.open("a", "create");
       await file.write(0, bytesOf("abcdef"));
       expect(await file.copyFrom(file, 0, 6, 3)).toBe(3);
@@ -104,7 +104,7 @@ export function describeFiles(context: DiskContext): void {
       await file.close();
     });
 
-    it("syncs a file and a folder", async () => {
+    test("syncs a file and a folder", async () => {
       const file = await context.root.open("a", "create");
       await file.write(0, bytesOf("abc"));
       await file.sync();
@@ -114,7 +114,7 @@ export function describeFiles(context: DiskContext): void {
       await context.root.syncFolder("");
     });
 
-    it("changes mode and times to the nanosecond, by file and by path", async () => {
+    test("changes mode and times to the nanosecond, by file and by path", async () => {
       const file = await context.root.open("a", "create");
       await file.setStat({ mode: 0o640, mtimeNs: 1_700_000_000_123_456_789n });
       expect(await file.stat()).toMatchObject({ mode: 0o640, mtimeNs: 1_700_000_000_123_456_789n });
@@ -125,7 +125,7 @@ export function describeFiles(context: DiskContext): void {
       await file.close();
     });
 
-    it("keeps serving a file that has lost its name", async () => {
+    test("keeps serving a file that has lost its name", async () => {
       const file = await context.root.open("a", "create");
       await file.write(0, bytesOf("still here"));
       await context.root.removeFile("a");
@@ -134,7 +134,7 @@ export function describeFiles(context: DiskContext): void {
       await file.close();
     });
 
-    it("waits with close for what is under way, and refuses what comes later", async () => {
+    test("waits with close for what is under way, and refuses what comes later", async () => {
       const file = await context.root.open("a", "create");
       const writes = Array.from({ length: 50 }, (_, index) => file.write(index, bytesOf("x")));
       await file.close();
@@ -144,7 +144,7 @@ export function describeFiles(context: DiskContext): void {
       expect(await get(context.root, "a")).toBe("x".repeat(50));
     });
 
-    it("keeps a leased file from being written to until it is closed, and says that somebody waits", async () => {
+    test("keeps a leased file from being written to until it is closed, and says that somebody waits", async () => {
       await put(context.root, "a", "as it was");
       const writer = await context.root.open("a", "write");
       const file = await context.root.open("a", "read");

@@ -1,5 +1,5 @@
 // Disk contract: roots, folders and lists.
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import type { DiskContext } from "./disk-context.ts";
 import { expectKind, get, listAll, namesIn, put } from "./disk-steps.ts";
 
@@ -8,7 +8,7 @@ const BATCH_MAX = 8192;
 
 export function describeFolders(context: DiskContext): void {
   describe("folders", () => {
-    it("lists every name once with its lstat", async () => {
+    test("lists every name once with its lstat", async () => {
       await put(context.root, "file", "abc");
       await context.root.makeFolder("folder");
       await context.root.makeSymlink("symlink", "nowhere");
@@ -19,7 +19,7 @@ export function describeFolders(context: DiskContext): void {
       expect(await namesIn(context.root, "folder")).toEqual([]);
     });
 
-    it("lists a large folder in batches and waits for each to be taken", async () => {
+    test("lists a large folder in batches and waits for each to be taken", async () => {
       await context.root.makeFolder("many");
       const names = Array.from({ length: MANY }, (_, index) => `entry-${index}`);
       await Promise.all(names.map((name) => context.root.makeFolder(`many/${name}`)));
@@ -39,7 +39,7 @@ export function describeFolders(context: DiskContext): void {
       expect(seen.sort()).toEqual(names.sort());
     });
 
-    it("passes on what the taker of a batch throws", async () => {
+    test("passes on what the taker of a batch throws", async () => {
       await put(context.root, "a", "");
       const listing = context.root.list("", () => {
         throw new Error("enough");
@@ -47,7 +47,7 @@ export function describeFolders(context: DiskContext): void {
       await expect(listing).rejects.toThrow("enough");
     });
 
-    it("[W78] gives names that are not UTF-8 as the text that stands for them, and finds them by it", async () => {
+    test("[W78] gives names that are not UTF-8 as the text that stands for them, and finds them by it", async () => {
       if (!context.makeRawName) return;
       await context.makeRawName(Uint8Array.of(0x66, 0xff, 0x6f));
       await context.makeRawName(Uint8Array.of(0xed, 0xa0, 0x80));
@@ -63,13 +63,13 @@ export function describeFolders(context: DiskContext): void {
       expect(await namesIn(context.root, "")).toEqual(expect.arrayContaining(["\uf780"]));
     });
 
-    it("lists folders only", async () => {
+    test("lists folders only", async () => {
       await put(context.root, "file", "");
       await expectKind(listAll(context.root, "file"), "NotFolder");
       await expectKind(listAll(context.root, "missing"), "NotFound");
     });
 
-    it("removes folders that are empty", async () => {
+    test("removes folders that are empty", async () => {
       await context.root.makeFolder("a");
       await expectKind(context.root.makeFolder("a"), "Exists");
       await expectKind(context.root.makeFolder("missing/b"), "NotFound");
@@ -82,13 +82,13 @@ export function describeFolders(context: DiskContext): void {
       await expectKind(context.root.removeFolder("a"), "NotFound");
     });
 
-    it("syncs folders", async () => {
+    test("syncs folders", async () => {
       await context.root.makeFolder("a");
       await context.root.syncFolder("a");
       await expectKind(context.root.syncFolder("missing"), "NotFound");
     });
 
-    it("tells the space of its file system", async () => {
+    test("tells the space of its file system", async () => {
       const space = await context.root.space();
       expect(space.totalBytes).toBeGreaterThan(0);
       expect(space.freeBytes).toBeLessThanOrEqual(space.totalBytes);
@@ -98,7 +98,7 @@ export function describeFolders(context: DiskContext): void {
   });
 
   describe("roots", () => {
-    it("opens what exists, and makes it with its parents when asked to", async () => {
+    test("opens what exists, and makes it with its parents when asked to", async () => {
       const path = `${context.folder}/deep/er/root`;
       await expectKind(context.disk.openRoot(path), "NotFound");
       const made = await context.disk.openRoot(path, { permissions: 0o700 });
@@ -110,13 +110,13 @@ export function describeFolders(context: DiskContext): void {
       await again.close();
     });
 
-    it("is a folder", async () => {
+    test("is a folder", async () => {
       await put(context.root, "file", "");
       await expectKind(context.disk.openRoot(`${context.folder}/file`), "NotFolder");
       await expectKind(context.disk.openRoot(`${context.folder}/file`, { permissions: 0o755 }), "NotFolder");
     });
 
-    it("may itself be reached by symlinks", async () => {
+    test("may itself be reached by symlinks", async () => {
       await context.root.makeFolder("real");
       await put(context.root, "real/a", "found");
       await context.root.makeSymlink("way", "real");

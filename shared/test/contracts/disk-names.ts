@@ -1,11 +1,11 @@
 // Disk contract: renames, links, symlinks, and handles, which stay with a file whatever it is called.
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import type { DiskContext } from "./disk-context.ts";
 import { expectKind, get, namesIn, put } from "./disk-steps.ts";
 
 export function describeNames(context: DiskContext): void {
   describe("renames", () => {
-    it("replaces, keeps or exchanges", async () => {
+    test("replaces, keeps or exchanges", async () => {
       await put(context.root, "a", "A");
       await put(context.root, "b", "B");
       await expectKind(context.root.rename("a", "b", "keep"), "Exists");
@@ -18,7 +18,7 @@ export function describeNames(context: DiskContext): void {
       expect(await namesIn(context.root, "")).toEqual(["c"]);
     });
 
-    it("needs what it renames, and both for an exchange", async () => {
+    test("needs what it renames, and both for an exchange", async () => {
       await put(context.root, "a", "A");
       for (const how of ["replace", "keep", "exchange"] as const) {
         await expectKind(context.root.rename("missing", "b", how), "NotFound");
@@ -27,7 +27,7 @@ export function describeNames(context: DiskContext): void {
       await expectKind(context.root.rename("a", "missing/b", "replace"), "NotFound");
     });
 
-    it("exchanges a file and a folder", async () => {
+    test("exchanges a file and a folder", async () => {
       await put(context.root, "a", "A");
       await context.root.makeFolder("b");
       await put(context.root, "b/inside", "I");
@@ -36,7 +36,7 @@ export function describeNames(context: DiskContext): void {
       expect(await get(context.root, "a/inside")).toBe("I");
     });
 
-    it("replaces like by like only, and no folder with names in it", async () => {
+    test("replaces like by like only, and no folder with names in it", async () => {
       await put(context.root, "file", "");
       await context.root.makeFolder("full");
       await put(context.root, "full/a", "");
@@ -50,7 +50,7 @@ export function describeNames(context: DiskContext): void {
   });
 
   describe("extended attributes", () => {
-    it("are set, replaced, removed and copied, and change the ctime", async () => {
+    test("are set, replaced, removed and copied, and change the ctime", async () => {
       const { root } = context;
       await put(root, "a", "A");
       await root.makeFolder("folder");
@@ -78,7 +78,7 @@ export function describeNames(context: DiskContext): void {
   });
 
   describe("links", () => {
-    it("gives a file a second name", async () => {
+    test("gives a file a second name", async () => {
       await put(context.root, "a", "A");
       await context.root.makeFolder("folder");
       await context.root.link("a", "folder/b");
@@ -88,7 +88,7 @@ export function describeNames(context: DiskContext): void {
       await expectKind(context.root.link("missing", "c"), "NotFound");
     });
 
-    it("keeps symlinks as they are", async () => {
+    test("keeps symlinks as they are", async () => {
       await context.root.makeSymlink("a", "some/../where");
       await expectKind(context.root.makeSymlink("a", "else"), "Exists");
       expect(await context.root.readSymlink("a")).toBe("some/../where");
@@ -98,7 +98,7 @@ export function describeNames(context: DiskContext): void {
       expect(await namesIn(context.root, "")).toEqual([]);
     });
 
-    it("changes a final symlink itself, never what it leads to", async () => {
+    test("changes a final symlink itself, never what it leads to", async () => {
       await put(context.root, "target", "");
       await context.root.setStat("target", { mode: 0o600, mtimeNs: 1n });
       await context.root.makeSymlink("a", "target");
@@ -112,7 +112,7 @@ export function describeNames(context: DiskContext): void {
       expect(await get(context.root, "target")).toBe("");
     });
 
-    it("reads symlinks only", async () => {
+    test("reads symlinks only", async () => {
       await put(context.root, "file", "");
       await expect(context.root.readSymlink("file")).rejects.toMatchObject({ name: "RunnelError" });
       await expectKind(context.root.readSymlink("missing"), "NotFound");
@@ -120,7 +120,7 @@ export function describeNames(context: DiskContext): void {
   });
 
   describe("handles", () => {
-    it("stay with a file over renames, and are the same by path and by file", async () => {
+    test("stay with a file over renames, and are the same by path and by file", async () => {
       await put(context.root, "a", "A");
       const before = await context.root.handle("a");
       await context.root.rename("a", "b", "replace");
@@ -131,7 +131,7 @@ export function describeNames(context: DiskContext): void {
       expect(before.length).toBeGreaterThan(4);
     });
 
-    it("are not used again for another file", async () => {
+    test("are not used again for another file", async () => {
       const seen = new Set<string>();
       for (let round = 0; round < 20; round++) {
         await put(context.root, "a", "A");
@@ -141,7 +141,7 @@ export function describeNames(context: DiskContext): void {
       expect(seen.size).toBe(20);
     });
 
-    it("are of anything", async () => {
+    test("are of anything", async () => {
       await context.root.makeSpecial("fifo", "fifo", 0o600, 0);
       await context.root.makeFolder("folder");
       const all = await Promise.all(["", "fifo", "folder"].map((path) => context.root.handle(path)));

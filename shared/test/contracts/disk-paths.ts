@@ -1,5 +1,5 @@
 // Disk contract: no path leaves the root, whatever symlinks are in the way and whoever made them.
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import type { DiskRoot } from "../../src/host/disk.ts";
 import type { DiskContext } from "./disk-context.ts";
 import { expectKind, listAll, namesIn, put } from "./disk-steps.ts";
@@ -37,13 +37,13 @@ const BAD_PATHS = ["/", "/a", "a/", "a//b", ".", "..", "./a", "../a", "a/.", "a/
 export function describePaths(context: DiskContext): void {
   describe("paths", () => {
     for (const [name, operate] of Object.entries(OPERATIONS)) {
-      it(`${name} refuses paths that are not relative and plain`, async () => {
+      test(`${name} refuses paths that are not relative and plain`, async () => {
         await put(context.root, "plain", "P");
         for (const path of BAD_PATHS) await expectKind(operate(context.root, path), "Invalid");
         expect(await namesIn(context.root, "")).toEqual(["plain"]);
       });
 
-      it(`${name} follows no symlink on the way`, async () => {
+      test(`${name} follows no symlink on the way`, async () => {
         await put(context.root, "plain", "P");
         await context.root.makeFolder("folder");
         await put(context.root, "folder/a", "A");
@@ -59,7 +59,7 @@ export function describePaths(context: DiskContext): void {
       });
     }
 
-    it("names the root itself only where it need not have a name", async () => {
+    test("names the root itself only where it need not have a name", async () => {
       for (const name of NEED_A_NAME) {
         const operate = OPERATIONS[name] as (root: DiskRoot, path: string) => Promise<unknown>;
         await expectKind(operate(context.root, ""), "Invalid");
@@ -69,19 +69,19 @@ export function describePaths(context: DiskContext): void {
       expect((await context.root.stat("")).mode).toBe(0o750);
     });
 
-    it("lists no folder through a final symlink", async () => {
+    test("lists no folder through a final symlink", async () => {
       await context.root.makeFolder("folder");
       await context.root.makeSymlink("a", "folder");
       await expectKind(listAll(context.root, "a"), "NotFolder");
       await expectKind(context.root.syncFolder("a"), "NotFolder");
     });
 
-    it("refuses names that are too long", async () => {
+    test("refuses names that are too long", async () => {
       await expectKind(context.root.makeFolder("x".repeat(256)), "NameTooLong");
       await context.root.makeFolder("x".repeat(255));
     });
 
-    it("walks paths longer than the system's limit for one call", async () => {
+    test("walks paths longer than the system's limit for one call", async () => {
       const part = "d".repeat(200);
       const paths = Array.from({ length: 40 }, (_, depth) =>
         Array(depth + 1)

@@ -1,5 +1,5 @@
 // Disk contract: watching a tree. Tests wait for what must be told and never for time.
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import type { DiskRoot, Watch, WatchEvent } from "../../src/host/disk.ts";
 import type { DiskContext } from "./disk-context.ts";
 import { bytesOf, put } from "./disk-steps.ts";
@@ -49,7 +49,7 @@ async function listening(
 
 export function describeWatching(context: DiskContext): void {
   describe("watching", () => {
-    it("tells creations, attributes, renames and removals", async () => {
+    test("tells creations, attributes, renames and removals", async () => {
       await listening(context.root, async (ear) => {
         await put(context.root, "a", "A");
         await ear.waitFor("a");
@@ -69,7 +69,7 @@ export function describeWatching(context: DiskContext): void {
       });
     });
 
-    it("tells writes while they go on, and their end", async () => {
+    test("tells writes while they go on, and their end", async () => {
       const file = await context.root.open("a", "create");
       await listening(context.root, async (ear) => {
         await file.write(0, bytesOf("A"));
@@ -80,7 +80,7 @@ export function describeWatching(context: DiskContext): void {
       });
     });
 
-    it("tells of bytes that were written, also when the file was closed at once", async () => {
+    test("tells of bytes that were written, also when the file was closed at once", async () => {
       await listening(context.root, async (ear) => {
         await put(context.root, "a", "A");
         await ear.waitFor("a", "writing");
@@ -88,7 +88,7 @@ export function describeWatching(context: DiskContext): void {
       });
     });
 
-    it("tells what happens in folders that were there", async () => {
+    test("tells what happens in folders that were there", async () => {
       await context.root.makeFolder("x");
       await context.root.makeFolder("x/y");
       await put(context.root, "x/y/old", "");
@@ -101,7 +101,7 @@ export function describeWatching(context: DiskContext): void {
       });
     });
 
-    it("misses nothing in folders that appear, however fast they fill", async () => {
+    test("misses nothing in folders that appear, however fast they fill", async () => {
       await listening(context.root, async (ear) => {
         let path = "deep";
         await context.root.makeFolder(path);
@@ -122,7 +122,7 @@ export function describeWatching(context: DiskContext): void {
       });
     });
 
-    it("tells a renamed folder with all that is in it, and follows it", async () => {
+    test("tells a renamed folder with all that is in it, and follows it", async () => {
       await context.root.makeFolder("x");
       await context.root.makeFolder("x/y");
       await put(context.root, "x/y/a", "");
@@ -138,7 +138,7 @@ export function describeWatching(context: DiskContext): void {
       });
     });
 
-    it("follows folders that are exchanged", async () => {
+    test("follows folders that are exchanged", async () => {
       for (const name of ["x", "y"]) {
         await context.root.makeFolder(name);
         await context.root.makeFolder(`${name}/in`);
@@ -156,7 +156,7 @@ export function describeWatching(context: DiskContext): void {
       });
     });
 
-    it("follows a folder that comes back under a name that was used", async () => {
+    test("follows a folder that comes back under a name that was used", async () => {
       await listening(context.root, async (ear) => {
         for (let round = 0; round < 10; round++) {
           await context.root.makeFolder("x");
@@ -168,7 +168,7 @@ export function describeWatching(context: DiskContext): void {
       });
     });
 
-    it("hears nothing from a folder that left the tree", async () => {
+    test("hears nothing from a folder that left the tree", async () => {
       await context.root.makeFolder("watched");
       await context.root.makeFolder("watched/x");
       const watched = await context.disk.openRoot(`${context.folder}/watched`);
@@ -184,7 +184,7 @@ export function describeWatching(context: DiskContext): void {
       await watched.close();
     });
 
-    it("leaves out names of the root, and only there", async () => {
+    test("leaves out names of the root, and only there", async () => {
       await context.root.makeFolder(".out");
       await context.root.makeFolder("x");
       await context.root.makeFolder("x/.out");
@@ -199,7 +199,7 @@ export function describeWatching(context: DiskContext): void {
       await listening(context.root, leaveOut, [".out"]);
     });
 
-    it("does not look behind symlinks", async () => {
+    test("does not look behind symlinks", async () => {
       await context.root.makeFolder("watched");
       await context.root.makeFolder("outside");
       await context.root.makeSymlink("watched/before", "../outside");
@@ -215,7 +215,7 @@ export function describeWatching(context: DiskContext): void {
       await watched.close();
     });
 
-    it("tells nothing after it was closed, and does not disturb another watch", async () => {
+    test("tells nothing after it was closed, and does not disturb another watch", async () => {
       const closed = new Ear();
       const watch = await context.root.watch(closed.tell);
       await listening(context.root, async (ear) => {

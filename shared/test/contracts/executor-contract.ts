@@ -1,6 +1,6 @@
 // The contract of every engine of Executor.
 import { createHash, randomBytes } from "node:crypto";
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { CHUNK_PRESETS, presetOf } from "../../src/model/chunk-presets.ts";
 import type { DiskFile } from "../../src/host/disk.ts";
 import type { ChunkedRange, Executor } from "../../src/host/executor.ts";
@@ -34,7 +34,7 @@ export function executorContract(name: string, makeExecutor: () => Promise<Execu
 }
 
 function describeChunks(made: () => ExecutorUnderTest): void {
-  it("cuts within the limits and digests each chunk", async () => {
+  test("cuts within the limits and digests each chunk", async () => {
     const bytes = randomBytes(1_000_000);
     const { lengths, digests } = await made().executor.chunkBytes(bytes);
     expect(sum(lengths)).toBe(bytes.length);
@@ -51,7 +51,7 @@ function describeChunks(made: () => ExecutorUnderTest): void {
     }
   });
 
-  it.each([0, 1, 2] as const)("cuts bytes, files and contents in pieces alike, with preset %i", async (preset) => {
+  test.each([0, 1, 2] as const)("cuts bytes, files and contents in pieces alike, with preset %i", async (preset) => {
     const bytes = randomBytes(4_000_000);
     const { executor, makeFile } = made();
     const file = await makeFile(bytes);
@@ -68,14 +68,14 @@ function describeChunks(made: () => ExecutorUnderTest): void {
     expect((await executor.rechunk(pieces, new Uint32Array(0), [], preset)).fresh).toEqual(whole);
   });
 
-  it("finds no chunk in nothing", async () => {
+  test("finds no chunk in nothing", async () => {
     const { lengths, digests } = await made().executor.chunkBytes(new Uint8Array(0));
     expect([lengths.length, digests.length]).toEqual([0, 0]);
     const file = await made().makeFile(new Uint8Array(10));
     expect((await made().executor.chunkFile(file, 5, 0)).lengths).toHaveLength(0);
   });
 
-  it("cuts a file from a chunk border as it cuts the bytes", async () => {
+  test("cuts a file from a chunk border as it cuts the bytes", async () => {
     const bytes = randomBytes(2_500_000);
     const file = await made().makeFile(bytes);
     const whole = await made().executor.chunkFile(file, 0, bytes.length);
@@ -86,7 +86,7 @@ function describeChunks(made: () => ExecutorUnderTest): void {
     expect(hexOf(rest.digests)).toBe(hexOf(whole.digests.subarray(7 * DIGEST_BYTES)));
   });
 
-  it("says Stale when a file is shorter than what is to be cut", async () => {
+  test("says Stale when a file is shorter than what is to be cut", async () => {
     const file = await made().makeFile(new Uint8Array(5000));
     await expect(made().executor.chunkFile(file, 0, 5001)).rejects.toMatchObject({ kind: "Stale" });
     await expect(made().executor.chunkFile(file, 9000, 1)).rejects.toMatchObject({ kind: "Stale" });
@@ -96,7 +96,7 @@ function describeChunks(made: () => ExecutorUnderTest): void {
 function describeRechunking(made: () => ExecutorUnderTest): void {
   const whole = async (bytes: Uint8Array): Promise<ChunkedRange> => made().executor.chunkBytes(bytes);
 
-  it("cuts a content in pieces as it cuts the bytes", async () => {
+  test("cuts a content in pieces as it cuts the bytes", async () => {
     const bytes = randomBytes(300_000);
     bytes.fill(0, 100_000, 180_000);
     const one = await made().makeFile(bytes.subarray(0, 60_000));
@@ -113,7 +113,7 @@ function describeRechunking(made: () => ExecutorUnderTest): void {
     expect(bytesRead).toBe(bytes.length);
   });
 
-  it("reads only around an edit and finds what cutting the whole finds", async () => {
+  test("reads only around an edit and finds what cutting the whole finds", async () => {
     const bytes = randomBytes(4_000_000);
     const base = await whole(bytes);
     const edited = Uint8Array.from(bytes);
@@ -125,7 +125,7 @@ function describeRechunking(made: () => ExecutorUnderTest): void {
     expect(found.bytesRead).toBeLessThan(300_000);
   });
 
-  it("finds what cutting the whole finds when many small edits lie in pieces of their own", async () => {
+  test("finds what cutting the whole finds when many small edits lie in pieces of their own", async () => {
     const base = randomBytes(2_000_000);
     const edited = Uint8Array.from(base);
     const edits = Array.from({ length: 60 }, (_, index) => ({
@@ -147,7 +147,7 @@ function describeRechunking(made: () => ExecutorUnderTest): void {
     expect(hexOf(got.digests)).toBe(hexOf((await executor.chunkBytes(edited)).digests));
   });
 
-  it("reads nothing of a content that is its base", async () => {
+  test("reads nothing of a content that is its base", async () => {
     const bytes = randomBytes(100_000);
     const base = await whole(bytes);
     const file = await made().makeFile(bytes);
@@ -155,7 +155,7 @@ function describeRechunking(made: () => ExecutorUnderTest): void {
     expect(found).toMatchObject({ spans: [{ first: 0, kept: base.lengths.length, fresh: 0 }], bytesRead: 0 });
   });
 
-  it("says Stale when a file is shorter than its piece", async () => {
+  test("says Stale when a file is shorter than its piece", async () => {
     const file = await made().makeFile(new Uint8Array(5000));
     const short = made().executor.rechunk([{ file, offset: 0, length: 5001 }], new Uint32Array(0), []);
     await expect(short).rejects.toMatchObject({ kind: "Stale" });
@@ -163,18 +163,18 @@ function describeRechunking(made: () => ExecutorUnderTest): void {
 }
 
 function describeDigests(made: () => ExecutorUnderTest): void {
-  it("digests buffers one after another", async () => {
+  test("digests buffers one after another", async () => {
     const buffers = [new Uint8Array(0), randomBytes(1), randomBytes(100_000)];
     expect(hexOf(await made().executor.digest(buffers))).toBe(buffers.map(sha256).join(""));
     expect(await made().executor.digest([])).toHaveLength(0);
   });
 
-  it("digests a view of a larger buffer", async () => {
+  test("digests a view of a larger buffer", async () => {
     const bytes = randomBytes(100).subarray(33, 77);
     expect(hexOf(await made().executor.digest([bytes]))).toBe(sha256(bytes));
   });
 
-  it("digests ranges of a file", async () => {
+  test("digests ranges of a file", async () => {
     const bytes = randomBytes(3_000_000);
     const file = await made().makeFile(bytes);
     const ranges = [
@@ -187,7 +187,7 @@ function describeDigests(made: () => ExecutorUnderTest): void {
     expect(hexOf(digests)).toBe(expected.join(""));
   });
 
-  it("digests many ranges of a file, side by side, over each other, with holes between, small and large", async () => {
+  test("digests many ranges of a file, side by side, over each other, with holes between, small and large", async () => {
     const bytes = new Uint8Array(5_000_000);
     bytes.set(randomBytes(3_000_000));
     bytes.set(randomBytes(1_000_000), 4_000_000);
@@ -202,7 +202,7 @@ function describeDigests(made: () => ExecutorUnderTest): void {
     expect(hexOf(digests)).toBe(expected.join(""));
   });
 
-  it("cuts and digests zeros as anything else", async () => {
+  test("cuts and digests zeros as anything else", async () => {
     const bytes = new Uint8Array(400_000);
     bytes[200_000] = 1;
     const file = await made().makeFile(bytes);
@@ -216,7 +216,7 @@ function describeDigests(made: () => ExecutorUnderTest): void {
     expect(offset).toBe(bytes.length);
   });
 
-  it("says Stale when a range is past the end", async () => {
+  test("says Stale when a range is past the end", async () => {
     const file = await made().makeFile(new Uint8Array(100));
     const ranges = [
       { offset: 0, length: 100 },
@@ -227,7 +227,7 @@ function describeDigests(made: () => ExecutorUnderTest): void {
 }
 
 function describeCompression(made: () => ExecutorUnderTest): void {
-  it("compresses what shrinks and gives it back", async () => {
+  test("compresses what shrinks and gives it back", async () => {
     const bytes = Buffer.from("all is well that ends well, ".repeat(1000));
     for (const level of [1, 3, 19]) {
       const compressed = await made().executor.compress(bytes, level);
@@ -236,13 +236,13 @@ function describeCompression(made: () => ExecutorUnderTest): void {
     }
   });
 
-  it("leaves alone what does not shrink", async () => {
+  test("leaves alone what does not shrink", async () => {
     for (const length of [0, 1, 2, 100, 100_000]) {
       expect(await made().executor.compress(randomBytes(length), 3)).toBeUndefined();
     }
   });
 
-  it("says little more than the difference from a prefix", async () => {
+  test("says little more than the difference from a prefix", async () => {
     const old = randomBytes(700_000);
     const edited = Buffer.concat([old.subarray(0, 300_000), Buffer.from("a few new words"), old.subarray(300_100)]);
     const packed = (await made().executor.compress(edited, 3, old)) as Uint8Array;
@@ -250,7 +250,7 @@ function describeCompression(made: () => ExecutorUnderTest): void {
     expect(hexOf(await made().executor.decompress(packed, edited.length, old))).toBe(hexOf(edited));
   });
 
-  it("says Corrupt with another prefix or another length", async () => {
+  test("says Corrupt with another prefix or another length", async () => {
     const old = randomBytes(50_000);
     const edited = Uint8Array.from(old.subarray(100));
     const packed = (await made().executor.compress(edited, 3, old)) as Uint8Array;
@@ -261,20 +261,20 @@ function describeCompression(made: () => ExecutorUnderTest): void {
     await expect(made().executor.decompress(packed, old.length, old)).rejects.toMatchObject({ kind: "Corrupt" });
   });
 
-  it("refuses levels that there are not", async () => {
+  test("refuses levels that there are not", async () => {
     for (const level of [0, 20, 1.5, Number.NaN]) {
       await expect(made().executor.compress(new Uint8Array(10), level)).rejects.toThrow(RangeError);
     }
   });
 
-  it("says Corrupt unless the result has exactly the length that was said", async () => {
+  test("says Corrupt unless the result has exactly the length that was said", async () => {
     const compressed = (await made().executor.compress(new Uint8Array(10_000), 3)) as Uint8Array;
     for (const rawBytes of [0, 1, 9_999, 10_001, 2 ** 40]) {
       await expect(made().executor.decompress(compressed, rawBytes)).rejects.toMatchObject({ kind: "Corrupt" });
     }
   });
 
-  it("says Corrupt for what is not one whole run", async () => {
+  test("says Corrupt for what is not one whole run", async () => {
     const bytes = Buffer.from("some text that repeats, some text that repeats, some text that repeats");
     const compressed = (await made().executor.compress(bytes, 3)) as Uint8Array;
     const changed = Uint8Array.from(compressed, (byte, index) => (index === 6 ? byte ^ 0xff : byte));
@@ -291,7 +291,7 @@ function describeCompression(made: () => ExecutorUnderTest): void {
     }
   });
 
-  it("runs many at once", async () => {
+  test("runs many at once", async () => {
     const inputs = Array.from({ length: 200 }, (_, index) => new Uint8Array(1000 + index).fill(index));
     const outputs = await Promise.all(
       inputs.map(async (bytes) => {

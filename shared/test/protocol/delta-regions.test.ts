@@ -1,5 +1,5 @@
 // Old bytes that are taken for new ones.
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { LIMITS } from "../../src/limits.ts";
 import type { Recipe } from "../../src/model/recipe.ts";
 import { DeltaRegions } from "../../src/protocol/delta-regions.ts";
@@ -21,7 +21,7 @@ function region(content: string, base: string, from: number, count: number, leng
 }
 
 describe("the region of a delta", () => {
-  it.each([
+  test.each([
     ["a chunk that was changed: the old one between its neighbours", "abXde", "abcde", 2, 1, "bcd"],
     ["an insertion: its neighbours", "abXcd", "abcd", 2, 1, "bc"],
     ["something new at the front: the first of the old", "Xabc", "abc", 0, 1, "a"],
@@ -33,11 +33,11 @@ describe("the region of a delta", () => {
     expect(region(content, base, from, count)).toBe(expected);
   });
 
-  it("is none against an empty base", () => {
+  test("is none against an empty base", () => {
     expect(region("a", "", 0, 1)).toBeUndefined();
   });
 
-  it("is never more than a run, and lies in the base", () => {
+  test("is never more than a run, and lies in the base", () => {
     const letters = fc.stringMatching(/^[a-h]{1,60}$/);
     fc.assert(
       fc.property(letters, letters, fc.integer({ min: 1, max: LIMITS.runBytes }), (content, base, length) => {

@@ -1,5 +1,5 @@
 // Commits that meet what another program did at the same moment: both are kept, the committed version is current.
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
 import { ROOT_NODE } from "@runnel/shared";
 import { TestVolume } from "./test-volume.ts";
 
@@ -48,24 +48,27 @@ async function shown(): Promise<Record<string, string>> {
 }
 
 describe("a commit and another program's change at the same moment", () => {
-  it.each(["file", "too"])("[F29] write and removal of one of its names (%s): no content diverged", async (removed) => {
-    await served();
-    const node = await nodeOf(ROOT_NODE, "file");
-    const old = (await volume.meta.lookup(ROOT_NODE, "file"))?.version ?? 0;
-    await volume.other.link("file", "too");
-    await volume.settle();
-    await meanwhile(
-      async () => void (await volume.write(node, "committed")),
-      () => volume.other.removeFile(removed),
-    );
-    expect(await shown()).toMatchObject({ file: "file committed", too: "file committed" });
-    expect([...(await volume.files()).keys()].filter((path) => path.includes("conflict"))).toEqual([]);
-    expect(await volume.store.notices()).toEqual([]);
-    expect(await volume.readVersion(node, old)).not.toBe("committed");
-    await expectInStep();
-  });
+  test.each(["file", "too"])(
+    "[F29] write and removal of one of its names (%s): no content diverged",
+    async (removed) => {
+      await served();
+      const node = await nodeOf(ROOT_NODE, "file");
+      const old = (await volume.meta.lookup(ROOT_NODE, "file"))?.version ?? 0;
+      await volume.other.link("file", "too");
+      await volume.settle();
+      await meanwhile(
+        async () => void (await volume.write(node, "committed")),
+        () => volume.other.removeFile(removed),
+      );
+      expect(await shown()).toMatchObject({ file: "file committed", too: "file committed" });
+      expect([...(await volume.files()).keys()].filter((path) => path.includes("conflict"))).toEqual([]);
+      expect(await volume.store.notices()).toEqual([]);
+      expect(await volume.readVersion(node, old)).not.toBe("committed");
+      await expectInStep();
+    },
+  );
 
-  it("[F29] write and write in place: the program's content is kept as a conflict copy", async () => {
+  test("[F29] write and write in place: the program's content is kept as a conflict copy", async () => {
     await served();
     const node = await nodeOf(ROOT_NODE, "file");
     const old = (await volume.meta.lookup(ROOT_NODE, "file"))?.version ?? 0;
@@ -81,7 +84,7 @@ describe("a commit and another program's change at the same moment", () => {
     await expectInStep();
   });
 
-  it("[F29] write and write in place whose size and time are the old ones: it is not taken for the old version", async () => {
+  test("[F29] write and write in place whose size and time are the old ones: it is not taken for the old version", async () => {
     await served();
     const { mtimeNs } = await volume.other.stat("file");
     await meanwhile(
@@ -96,7 +99,7 @@ describe("a commit and another program's change at the same moment", () => {
     await expectInStep();
   });
 
-  it("[F29] write and save by rename: the program's file is kept as a conflict copy", async () => {
+  test("[F29] write and save by rename: the program's file is kept as a conflict copy", async () => {
     await served();
     await meanwhile(
       async () => void (await volume.write(await nodeOf(ROOT_NODE, "file"), "committed")),
@@ -109,7 +112,7 @@ describe("a commit and another program's change at the same moment", () => {
     await expectInStep();
   });
 
-  it.each<[string, (node: number) => Promise<unknown>]>([
+  test.each<[string, (node: number) => Promise<unknown>]>([
     ["write", (node) => volume.write(node, "committed")],
     ["removal", () => volume.remove(ROOT_NODE, "file")],
     ["rename over it", () => volume.rename(ROOT_NODE, "source", ROOT_NODE, "file")],
@@ -138,7 +141,7 @@ describe("a commit and another program's change at the same moment", () => {
     },
   );
 
-  it("write and removal: the committed version is there", async () => {
+  test("write and removal: the committed version is there", async () => {
     await served();
     await meanwhile(
       async () => void (await volume.write(await nodeOf(ROOT_NODE, "file"), "committed")),
@@ -148,7 +151,7 @@ describe("a commit and another program's change at the same moment", () => {
     await expectInStep();
   });
 
-  it("write and rename: the version goes with the name", async () => {
+  test("write and rename: the version goes with the name", async () => {
     await served();
     await meanwhile(
       async () => void (await volume.write(await nodeOf(ROOT_NODE, "file"), "committed")),
@@ -158,7 +161,7 @@ describe("a commit and another program's change at the same moment", () => {
     expect(Object.values(await shown())).toContain("file committed");
   });
 
-  it("[F29] make and make: the program's file is kept as a conflict copy", async () => {
+  test("[F29] make and make: the program's file is kept as a conflict copy", async () => {
     await served();
     await meanwhile(
       async () => void (await volume.file(ROOT_NODE, "new", "committed")),
@@ -168,7 +171,7 @@ describe("a commit and another program's change at the same moment", () => {
     await expectInStep();
   });
 
-  it("make folder and make folder: they are one", async () => {
+  test("make folder and make folder: they are one", async () => {
     await served();
     await meanwhile(
       async () => {
@@ -184,7 +187,7 @@ describe("a commit and another program's change at the same moment", () => {
     await expectInStep();
   });
 
-  it("[F29] remove and write: what the program wrote stays", async () => {
+  test("[F29] remove and write: what the program wrote stays", async () => {
     await served();
     await meanwhile(
       async () => void (await volume.remove(ROOT_NODE, "file")),
@@ -194,7 +197,7 @@ describe("a commit and another program's change at the same moment", () => {
     await expectInStep();
   });
 
-  it("remove folder and make in it: the folder comes back as a new one, with what is in it", async () => {
+  test("remove folder and make in it: the folder comes back as a new one, with what is in it", async () => {
     await served();
     const folder = await nodeOf(ROOT_NODE, "folder");
     await meanwhile(
@@ -209,7 +212,7 @@ describe("a commit and another program's change at the same moment", () => {
     await expectInStep();
   });
 
-  it("make in a folder and removal of the folder: the folder is made again", async () => {
+  test("make in a folder and removal of the folder: the folder is made again", async () => {
     await served();
     const folder = await nodeOf(ROOT_NODE, "folder");
     await meanwhile(
@@ -223,7 +226,7 @@ describe("a commit and another program's change at the same moment", () => {
     await expectInStep();
   });
 
-  it("rename and rename: one of both names has the file", async () => {
+  test("rename and rename: one of both names has the file", async () => {
     await served();
     await meanwhile(
       async () => void (await volume.rename(ROOT_NODE, "file", ROOT_NODE, "mine")),
@@ -233,7 +236,7 @@ describe("a commit and another program's change at the same moment", () => {
     await expectInStep();
   });
 
-  it("rename over and write to what is replaced: the program's content is kept as a conflict copy", async () => {
+  test("rename over and write to what is replaced: the program's content is kept as a conflict copy", async () => {
     await served();
     const other = await volume.file(ROOT_NODE, "source", "moved");
     await volume.settle();
@@ -246,7 +249,7 @@ describe("a commit and another program's change at the same moment", () => {
     await expectInStep();
   });
 
-  it.each<[string, "incomplete" | "destroyed", string]>([
+  test.each<[string, "incomplete" | "destroyed", string]>([
     ["what else there is of it lies beside", "incomplete", " end"],
     ["nothing of it is left", "destroyed", ""],
   ])(
@@ -279,7 +282,7 @@ describe("a commit and another program's change at the same moment", () => {
 });
 
 describe("what a probe has found", () => {
-  it("[F30] does not report a name that a commit has bound since, though another has freed it again", async () => {
+  test("[F30] does not report a name that a commit has bound since, though another has freed it again", async () => {
     await served();
     volume.beforeExternal = async () => {
       volume.beforeExternal = undefined;
@@ -297,7 +300,7 @@ describe("what a probe has found", () => {
 });
 
 describe("a scan with pending commits", () => {
-  it("[F30] invents no removal and no creation", async () => {
+  test("[F30] invents no removal and no creation", async () => {
     await served();
     const before = volume.externals.length;
     volume.disk.fault = (operation, path) =>

@@ -1,6 +1,6 @@
 // The crash table of applying (docs/FORMAT.md): killed, or its power cut, at each disk operation, a started-again volume ends where an
 // undisturbed one does, with every version and without a conflict.
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { ROOT_NODE } from "@runnel/shared";
 import { TestVolume } from "./test-volume.ts";
 
@@ -123,7 +123,7 @@ async function disturbed(at: number, how: "kill" | "cutPower"): Promise<{ volume
 const LONG = process.env["RUNNEL_LONG"] === "1";
 
 describe.each(["kill", "cutPower"] as const)("a server stopped by %s", (how) => {
-  it("[F28] at any step of applying ends where an undisturbed one does", async () => {
+  test("[F28] at any step of applying ends where an undisturbed one does", async () => {
     const { end, operations } = await undisturbed();
     expect(end.tree).toEqual(end.files);
     expect([...end.history.values()].filter((text) => text.startsWith("?"))).toEqual([]);

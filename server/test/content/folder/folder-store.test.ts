@@ -1,6 +1,6 @@
 // The served folder: commits as plain files, the store's own folder, the trash, a folder that is not there.
 import { readFileSync } from "node:fs";
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
 import type { DiskEntry, DiskRoot } from "@runnel/shared";
 import { ROOT_NODE } from "@runnel/shared";
 import { inlineExecutor } from "@runnel/native";
@@ -56,7 +56,7 @@ async function copyOf({ disk }: TestVolume): Promise<void> {
 }
 
 describe("applied commits", () => {
-  it("are plain files, folders and symlinks, and no other program's changes", async () => {
+  test("are plain files, folders and symlinks, and no other program's changes", async () => {
     await started();
     const folder = await volume.make(ROOT_NODE, "docs", { type: "folder", mode: 0o755 });
     const node = await volume.file(folder, "a.txt", "hello");
@@ -82,7 +82,7 @@ describe("applied commits", () => {
     expect(appliedSeq).toBe(seq);
   });
 
-  it("give a folder the time that was set last, also when names changed in it before, in the same batch", async () => {
+  test("give a folder the time that was set last, also when names changed in it before, in the same batch", async () => {
     await started();
     const folder = await volume.make(ROOT_NODE, "docs", { type: "folder", mode: 0o755 });
     for (const name of ["a", "b", "c", "d"]) await volume.file(folder, name, name);
@@ -91,7 +91,7 @@ describe("applied commits", () => {
     expect((await volume.other.stat("docs")).mtimeNs).toBe(1_234_567_890_123_456_789n);
   });
 
-  it.each<[string, (folder: number) => Promise<unknown>]>([
+  test.each<[string, (folder: number) => Promise<unknown>]>([
     ["its mode is set", (node) => volume.commit({ op: "setAttr", node, change: { mode: 0o700 } })],
     ["it is renamed", () => volume.rename(ROOT_NODE, "docs", ROOT_NODE, "papers")],
     ["it changes places with another", () => volume.rename(ROOT_NODE, "docs", ROOT_NODE, "other", "exchange")],
@@ -118,7 +118,7 @@ describe("applied commits", () => {
     },
   );
 
-  it("have the attributes of the commit, the folder's time too", async () => {
+  test("have the attributes of the commit, the folder's time too", async () => {
     await started();
     const node = await volume.make(ROOT_NODE, "file", { mode: 0o640 });
     await volume.write(node, "text");
@@ -132,7 +132,7 @@ describe("applied commits", () => {
     expect((await volume.other.stat("")).mtimeNs).toBe(root?.mtimeNs);
   });
 
-  it("[F32] have the extended attributes of the commit, as far as the disk holds them, through every save", async () => {
+  test("[F32] have the extended attributes of the commit, as far as the disk holds them, through every save", async () => {
     await started();
     const node = await volume.file(ROOT_NODE, "file", "text");
     const set = (name: string, value: Uint8Array | null): Promise<unknown> =>
@@ -169,7 +169,7 @@ describe("applied commits", () => {
     expect(volume.externals.flat().map(({ op }) => op)).toEqual(["externalAttributes"]);
   });
 
-  it("keep hard links together", async () => {
+  test("keep hard links together", async () => {
     await started();
     const node = await volume.file(ROOT_NODE, "one", "first");
     await volume.commit({ op: "link", node, folder: ROOT_NODE, name: "two" });
@@ -180,7 +180,7 @@ describe("applied commits", () => {
     expect(await volume.store.notices()).toEqual([]);
   });
 
-  it("wait while the disk is full: the status says so, reads go on, it is tried again", async () => {
+  test("wait while the disk is full: the status says so, reads go on, it is tried again", async () => {
     await started();
     const node = await volume.file(ROOT_NODE, "file", "old");
     await volume.settle();
@@ -197,7 +197,7 @@ describe("applied commits", () => {
     expect(volume.store.status()).toMatchObject({ pendingCommits: 0, stuck: undefined });
   });
 
-  it("are prepared again when one of a batch fails", async () => {
+  test("are prepared again when one of a batch fails", async () => {
     await started();
     let left = 7;
     volume.disk.fault = (operation, path) =>
@@ -209,7 +209,7 @@ describe("applied commits", () => {
     expect(await volume.store.notices()).toEqual([]);
   });
 
-  it("superseded by a later one of a large file are not copied for nothing", async () => {
+  test("superseded by a later one of a large file are not copied for nothing", async () => {
     await started();
     const node = await volume.make(ROOT_NODE, "large");
     const text = "x".repeat(1024 * 1024);
@@ -222,7 +222,7 @@ describe("applied commits", () => {
 });
 
 describe("the store's own folder", () => {
-  it("[F20] is never listed, wherever it lies", async () => {
+  test("[F20] is never listed, wherever it lies", async () => {
     await started();
     await volume.other.makeFolder("deep");
     await volume.other.makeFolder("deep/.runnel-store");
@@ -231,19 +231,19 @@ describe("the store's own folder", () => {
     expect([...(await volume.tree()).keys()]).toEqual(["deep"]);
   });
 
-  it("[F22] has a marker with the format and the volume's id", async () => {
+  test("[F22] has a marker with the format and the volume's id", async () => {
     await started();
     expect(JSON.parse(await volume.readFile(".runnel-store/volume"))).toEqual({ format: 1, volume: "volume 1" });
   });
 
-  it("[F22] of a newer format is refused by name", async () => {
+  test("[F22] of a newer format is refused by name", async () => {
     await started();
     await volume.writeFile(".runnel-store/volume", JSON.stringify({ format: 2, volume: "volume 1" }));
     await volume.store.close();
     await expect(volume.start()).rejects.toMatchObject({ kind: "Version", detail: { need: 2 } });
   });
 
-  it("[F24] keeps of temp/ what pending commits need, and nothing else", async () => {
+  test("[F24] keeps of temp/ what pending commits need, and nothing else", async () => {
     await started();
     await volume.store.stage();
     const staged = await volume.store.stage();
@@ -262,7 +262,7 @@ describe("the store's own folder", () => {
 });
 
 describe("a folder that may be another one", () => {
-  it("[F21] without its marker is unavailable, never empty, and is served again when the marker is back", async () => {
+  test("[F21] without its marker is unavailable, never empty, and is served again when the marker is back", async () => {
     await started();
     const node = await volume.file(ROOT_NODE, "file", "text");
     await volume.file(ROOT_NODE, "gone", "text");
@@ -285,7 +285,7 @@ describe("a folder that may be another one", () => {
     expect(await volume.store.notices()).toEqual([]);
   });
 
-  it("[F21] is not begun with when it has no marker but was served", async () => {
+  test("[F21] is not begun with when it has no marker but was served", async () => {
     volume = new TestVolume(1, folderStore({ wasServed: true }));
     await expect(volume.start()).rejects.toMatchObject({ kind: "Unavailable", message: /marker/ });
     expect(volume.externals).toEqual([]);
@@ -298,14 +298,14 @@ describe("a folder that may be another one", () => {
     expect([...(await volume.tree()).keys()]).toEqual(["file"]);
   });
 
-  it("[F21] of another volume is unavailable", async () => {
+  test("[F21] of another volume is unavailable", async () => {
     await started();
     await volume.writeFile(".runnel-store/volume", JSON.stringify({ format: 1, volume: "volume 2" }));
     await volume.store.close();
     await expect(volume.start()).rejects.toMatchObject({ kind: "Unavailable", message: /another volume/ });
   });
 
-  it.each(["nothing", "a copy", "an empty folder"])(
+  test.each(["nothing", "a copy", "an empty folder"])(
     "[F110] that is moved away is found gone by its path, with %s in its place",
     async (instead) => {
       await started();
@@ -334,7 +334,7 @@ describe("a folder that may be another one", () => {
     },
   );
 
-  it("[F111] reports nothing as applied, and nothing staged as saved, that went into a folder moved away a moment before", async () => {
+  test("[F111] reports nothing as applied, and nothing staged as saved, that went into a folder moved away a moment before", async () => {
     await started();
     const node = await volume.file(ROOT_NODE, "file", "text");
     await volume.settle();
@@ -355,7 +355,7 @@ describe("a folder that may be another one", () => {
     expect(await volume.readFile("file")).toBe("acknowledged");
   });
 
-  it("[F112] that is a copy gets what was half done in the one it was made of", async () => {
+  test("[F112] that is a copy gets what was half done in the one it was made of", async () => {
     await started();
     const node = await volume.file(ROOT_NODE, "file", "text");
     await volume.settle();
@@ -377,7 +377,7 @@ describe("a folder that may be another one", () => {
     expect(await namesIn(volume.other, ".runnel-store/temp")).toEqual([]);
   });
 
-  it("[F23] is excluded by name when it is a volume inside this one", async () => {
+  test("[F23] is excluded by name when it is a volume inside this one", async () => {
     await started();
     await volume.other.makeFolder("nested");
     await volume.other.makeFolder("nested/.runnel-store");
@@ -392,7 +392,7 @@ describe("a folder that may be another one", () => {
     expect(await enclosingVolume(volume.disk, FOLDER)).toBeUndefined();
   });
 
-  it("on another file system below is skipped, and comes to no removal", async () => {
+  test("on another file system below is skipped, and comes to no removal", async () => {
     await started();
     await volume.other.makeFolder("disk");
     await volume.writeFile("disk/file", "1");
@@ -406,7 +406,7 @@ describe("a folder that may be another one", () => {
 });
 
 describe("the trash", () => {
-  it("[F25][F26] has whole old files, each with a record beside it", async () => {
+  test("[F25][F26] has whole old files, each with a record beside it", async () => {
     await started();
     const node = await volume.file(ROOT_NODE, "file", "old");
     await volume.settle();
@@ -422,7 +422,7 @@ describe("the trash", () => {
     expect(await volume.readVersion(node, old)).toBe("old");
   });
 
-  it("[F26] tells a record with any changed byte", () => {
+  test("[F26] tells a record with any changed byte", () => {
     const bytes = readFileSync(new URL("samples/trash-record-1.json", import.meta.url));
     expect(parseTrashRecord(bytes)).toMatchObject({ node: 7, seq: 12 });
     for (let at = 0; at < bytes.length; at++) {
@@ -432,7 +432,7 @@ describe("the trash", () => {
     }
   });
 
-  it("drops the oldest when it is over its budget, but nothing that is open", async () => {
+  test("drops the oldest when it is over its budget, but nothing that is open", async () => {
     await started({ trash: { bytesMax: 10 } });
     const node = await volume.make(ROOT_NODE, "file");
     const versions: number[] = [];
@@ -451,7 +451,7 @@ describe("the trash", () => {
     await opened.close();
   });
 
-  it("drops what is older than its days", async () => {
+  test("drops what is older than its days", async () => {
     await started({ trash: { daysMax: 1 } });
     const node = await volume.file(ROOT_NODE, "file", "old");
     await volume.settle();
@@ -465,7 +465,7 @@ describe("the trash", () => {
     expect(await namesIn(volume.other, ".runnel-store/trash")).toEqual([]);
   });
 
-  it("[F27] says that an old version is lost when a program goes on writing to its file", async () => {
+  test("[F27] says that an old version is lost when a program goes on writing to its file", async () => {
     await started();
     const node = await volume.file(ROOT_NODE, "file", "old");
     await volume.settle();
@@ -479,7 +479,7 @@ describe("the trash", () => {
     await opened.close();
   });
 
-  it("[F25] survives the loss of the database, and its names mean nothing in the new epoch", async () => {
+  test("[F25] survives the loss of the database, and its names mean nothing in the new epoch", async () => {
     await started();
     const node = await volume.file(ROOT_NODE, "file", "old");
     await volume.settle();
@@ -502,7 +502,7 @@ describe("the trash", () => {
 describe("a sample of format 1", () => {
   const sample = (name: string): string => readFileSync(new URL(`samples/${name}`, import.meta.url), "utf8");
 
-  it("does not give way where another disk is full: the log's, the index's", async () => {
+  test("does not give way where another disk is full: the log's, the index's", async () => {
     await started();
     const node = await volume.file(ROOT_NODE, "file", "old");
     await volume.settle();
@@ -522,7 +522,7 @@ describe("a sample of format 1", () => {
     volume.disk.fault = undefined;
   });
 
-  it("[F22][F26] is served: marker and trash of another epoch", async () => {
+  test("[F22][F26] is served: marker and trash of another epoch", async () => {
     volume = new TestVolume();
     await volume.fillFirst(async ({ other }) => {
       for (const folder of ["", "/temp", "/trash"]) await other.makeFolder(`.runnel-store${folder}`);
@@ -538,7 +538,7 @@ describe("a sample of format 1", () => {
 });
 
 describe("reading", () => {
-  it("never yields other bytes while a program writes the file in place", async () => {
+  test("never yields other bytes while a program writes the file in place", async () => {
     await started();
     await volume.writeFile("file", "aaaaaaaaaa");
     await volume.settle();
@@ -555,7 +555,7 @@ describe("reading", () => {
     expect((await volume.tree()).get("file")).toBe("file bbbbbbbbbb");
   });
 
-  it("digests what waits to be applied wherever it lies, and trusts what only the store writes to and what is settled there", async () => {
+  test("digests what waits to be applied wherever it lies, and trusts what only the store writes to and what is settled there", async () => {
     await started();
     const node = await volume.file(ROOT_NODE, "file", "0123456789");
     const older = { node, seq: (await volume.meta.node(node))?.version ?? 0 };
@@ -600,7 +600,7 @@ describe("reading", () => {
     await up.close();
   });
 
-  it("takes a write that ends long after its stamp for one, though the tuple was recorded in its midst", async () => {
+  test("takes a write that ends long after its stamp for one, though the tuple was recorded in its midst", async () => {
     await started();
     await volume.writeFile("file", "aaaa");
     await volume.settle();
@@ -619,7 +619,7 @@ describe("reading", () => {
     await file.close();
   });
 
-  it("yields a growing log as it was taken in, and never other bytes of a file that is rewritten", async () => {
+  test("yields a growing log as it was taken in, and never other bytes of a file that is rewritten", async () => {
     volume = new TestVolume(1, (parts) =>
       openFolderStore({ ...parts, executor: inlineExecutor(), settings: { volume: "volume 1" } }),
     );
@@ -660,7 +660,7 @@ describe("reading", () => {
     await file.close();
   });
 
-  it("follows a rename and a change of attributes by another program", async () => {
+  test("follows a rename and a change of attributes by another program", async () => {
     await started();
     await volume.writeFile("file", "content");
     await volume.settle();

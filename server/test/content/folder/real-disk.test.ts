@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { realDisk } from "@runnel/native";
 import type { DiskRoot } from "@runnel/shared";
 import { ROOT_NODE, RealClock } from "@runnel/shared";
@@ -147,7 +147,7 @@ afterEach(async () => {
 });
 
 describe("the folder engine on a real disk", () => {
-  it("serves what lies there, and applies commits next to it", async () => {
+  test("serves what lies there, and applies commits next to it", async () => {
     mkdirSync(join(folder, "sub"));
     writeFileSync(join(folder, "sub", "file"), "content");
     writeFileSync(join(folder, "a"), "one");
@@ -169,7 +169,7 @@ describe("the folder engine on a real disk", () => {
     expect(readdirSync(join(folder, ".runnel-store", "trash"))).toHaveLength(2);
   });
 
-  it("takes a time that the disk cannot hold for its own, not for another program's", async () => {
+  test("takes a time that the disk cannot hold for its own, not for another program's", async () => {
     await serve();
     const { first: node } = await meta.allocateNodes(1);
     await commit([{ op: "make", folder: ROOT_NODE, name: "late", node, attributes: FILE }]);
@@ -182,7 +182,7 @@ describe("the folder engine on a real disk", () => {
     expect(readdirSync(folder)).toEqual([".runnel-store"]);
   });
 
-  it("makes holes of zeros, also of those that a save copies from one that it has superseded", async () => {
+  test("makes holes of zeros, also of those that a save copies from one that it has superseded", async () => {
     await serve();
     const [first, sparse] = [(await meta.allocateNodes(1)).first, (await meta.allocateNodes(1)).first];
     const made = (name: string, node: number): Operation => ({
@@ -209,7 +209,7 @@ describe("the folder engine on a real disk", () => {
     expect(readdirSync(join(folder, ".runnel-store", "trash"))).toEqual([]);
   });
 
-  it("shows within 2 s what programs do", async () => {
+  test("shows within 2 s what programs do", async () => {
     await serve();
     writeFileSync(join(folder, "file"), "1");
     await until("made", async () => (await text("file")) === "1", SHOWN_MS);
@@ -233,7 +233,7 @@ describe("the folder engine on a real disk", () => {
     );
   });
 
-  it("takes in 2,000 files of another program", async () => {
+  test("takes in 2,000 files of another program", async () => {
     await serve();
     execFileSync("sh", ["-c", 'for i in $(seq 2000); do echo $i > "$0/f$i"; done', folder]);
     await until("2,000 files", async () => (await names()).length === 2000, 10_000);

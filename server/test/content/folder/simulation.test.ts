@@ -1,6 +1,6 @@
 // Clients and programs on the server work in one folder at once, while the server is killed and its power cut. Whatever happens, in the end the
 // tree shows the folder, and every version can be read, or is said to be lost or dropped.
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import type { SimulatedDisk } from "@runnel/shared";
 import { ROOT_NODE, SeededRandom, isRunnelError } from "@runnel/shared";
 import { TestVolume, locked } from "./test-volume.ts";
@@ -185,29 +185,29 @@ async function simulate(seed: number, run: (simulation: Simulation) => Promise<v
 describe("clients in a folder that no other program writes to", () => {
   const seeds = LONG ? 600 : 12;
 
-  it(`find no version lost and no conflict (seeds ${FIRST_SEED} to ${FIRST_SEED + seeds - 1})`, async () => {
+  test(`find no version lost and no conflict (seeds ${FIRST_SEED} to ${FIRST_SEED + seeds - 1})`, async () => {
     for (let seed = FIRST_SEED; seed < FIRST_SEED + seeds; seed++) await simulate(seed, (one) => one.runAlone(false));
   }, 600_000);
 
-  it(`[F166] nor where places refuse what is put there for some time (seeds ${FIRST_SEED} to ${FIRST_SEED + seeds - 1})`, async () => {
+  test(`[F166] nor where places refuse what is put there for some time (seeds ${FIRST_SEED} to ${FIRST_SEED + seeds - 1})`, async () => {
     for (let seed = FIRST_SEED; seed < FIRST_SEED + seeds; seed++) await simulate(seed, (one) => one.runAlone(true));
   }, 600_000);
 });
 
 describe("clients and programs in one folder", () => {
-  it(`end with the tree as the folder is (seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1})`, async () => {
+  test(`end with the tree as the folder is (seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1})`, async () => {
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) await simulate(seed, (one) => one.run(false));
   }, 600_000);
 
-  it(`[F31] and with a server that is killed and loses its power (seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1})`, async () => {
+  test(`[F31] and with a server that is killed and loses its power (seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1})`, async () => {
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) await simulate(seed, (one) => one.run(true));
   }, 600_000);
 
-  it(`[F166] and where places refuse what is put there for some time (seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1})`, async () => {
+  test(`[F166] and where places refuse what is put there for some time (seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1})`, async () => {
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) await simulate(seed, (one) => one.run(true, true));
   }, 600_000);
 
-  it.each([
+  test.each([
     ["keeps a version whose row the roll forward had given an older one's number", 6641],
     ["mends no row after a commit that is in the index and not yet known to be pending", 10_175],
     ["loses no version to a rename of another program that the roll forward finds done", 21_881],

@@ -1,5 +1,5 @@
 // Commits that cannot be put in place for the sake of one folder or file: what does not depend on them goes on.
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
 import { inlineExecutor } from "@runnel/native";
 import { ROOT_NODE } from "@runnel/shared";
 import { openFolderStore } from "../../../../src/content/folder/folder-store.ts";
@@ -38,7 +38,7 @@ async function mtimes(): Promise<[string, bigint, bigint][]> {
 }
 
 describe("[F166] a commit that cannot be put in place", () => {
-  it("lets three behind it be applied at once, waits through restarts, and is applied when it can be", async () => {
+  test("lets three behind it be applied at once, waits through restarts, and is applied when it can be", async () => {
     await started();
     const shut = await volume.make(ROOT_NODE, "shut", FOLDER);
     const free = await volume.make(ROOT_NODE, "free", FOLDER);
@@ -77,7 +77,7 @@ describe("[F166] a commit that cannot be put in place", () => {
     await endsWell();
   });
 
-  it("lets its folder's other names be applied, and does not turn back the folder's time", async () => {
+  test("lets its folder's other names be applied, and does not turn back the folder's time", async () => {
     await started();
     const folder = await volume.make(ROOT_NODE, "folder", FOLDER);
     const fixed = await volume.file(folder, "fixed", "old");
@@ -97,7 +97,7 @@ describe("[F166] a commit that cannot be put in place", () => {
     for (const [, wanted, got] of await mtimes()) expect(got).toBe(wanted);
   });
 
-  it("keeps what depends on it waiting: the same file, its name, what is in it, what is copied from it", async () => {
+  test("keeps what depends on it waiting: the same file, its name, what is in it, what is copied from it", async () => {
     await started();
     const shut = await volume.make(ROOT_NODE, "shut", FOLDER);
     const below = await volume.file(shut, "file", "1");
@@ -129,7 +129,7 @@ describe("[F166] a commit that cannot be put in place", () => {
     expect(await volume.readFile("opened/made/in it")).toBe("text");
   });
 
-  it("does not cost the versions of what was applied behind it, also through a restart", async () => {
+  test("does not cost the versions of what was applied behind it, also through a restart", async () => {
     await started();
     const shut = await volume.make(ROOT_NODE, "shut", FOLDER);
     const node = await volume.file(ROOT_NODE, "file", "first");
@@ -150,7 +150,7 @@ describe("[F166] a commit that cannot be put in place", () => {
     for (const [version, text] of versions) expect(await volume.readVersion(node, version)).toBe(text);
   });
 
-  it("keeps with it what it has superseded: the log has the bytes", async () => {
+  test("keeps with it what it has superseded: the log has the bytes", async () => {
     await started();
     const node = await volume.make(ROOT_NODE, "large");
     await volume.settle();
@@ -169,7 +169,7 @@ describe("[F166] a commit that cannot be put in place", () => {
     expect((await volume.readVersion(node, last.version)).endsWith("2")).toBe(true);
   });
 
-  it("for a sector that cannot be read, of a file that it copies from", async () => {
+  test("for a sector that cannot be read, of a file that it copies from", async () => {
     await started((parts) =>
       openFolderStore({ ...parts, executor: inlineExecutor(), settings: { volume: "volume 1" } }),
     );
@@ -187,7 +187,7 @@ describe("[F166] a commit that cannot be put in place", () => {
     expect(await volume.readFile("bad")).toBe("some");
   });
 
-  it("reports the first, and the next when that is applied", async () => {
+  test("reports the first, and the next when that is applied", async () => {
     await started();
     const folders = [];
     for (const name of ["a", "b"]) folders.push(await volume.make(ROOT_NODE, name, FOLDER));
@@ -202,7 +202,7 @@ describe("[F166] a commit that cannot be put in place", () => {
     await endsWell();
   });
 
-  it("and hundreds like it", async () => {
+  test("and hundreds like it", async () => {
     await started();
     const shut = await volume.make(ROOT_NODE, "shut", FOLDER);
     await volume.settle();

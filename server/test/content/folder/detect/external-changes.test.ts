@@ -1,5 +1,5 @@
 // Changes by other programs in the served folder.
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
 import { inlineExecutor } from "@runnel/native";
 import { ROOT_NODE } from "@runnel/shared";
 import { openFolderStore } from "../../../../src/content/folder/folder-store.ts";
@@ -30,7 +30,7 @@ async function nodeOf(folder: number, name: string): Promise<number> {
 }
 
 describe("the first serve of a folder", () => {
-  it("takes in what lies there, with its attributes, symlinks as data", async () => {
+  test("takes in what lies there, with its attributes, symlinks as data", async () => {
     await served(async ({ other }) => {
       await other.makeFolder("deep", 0o750);
       await other.makeFolder("deep/er");
@@ -49,7 +49,7 @@ describe("the first serve of a folder", () => {
     expect(file).toMatchObject({ mode: 0o640, uid: 7, gid: 8, mtimeNs: 1_400_000_000_000_000_000n });
   });
 
-  it("takes in 2,000 files in batches", async () => {
+  test("takes in 2,000 files in batches", async () => {
     await served(async ({ other }) => {
       for (let index = 0; index < 2000; index++) await (await other.open(`file ${index}`, "createNew")).close();
     });
@@ -60,7 +60,7 @@ describe("the first serve of a folder", () => {
 });
 
 describe("changes by other programs", () => {
-  it("show within 2 s: made, written, renamed, removed", async () => {
+  test("show within 2 s: made, written, renamed, removed", async () => {
     await served();
     await volume.writeFile("a", "one");
     await volume.clock.advance(2000);
@@ -76,7 +76,7 @@ describe("changes by other programs", () => {
     expect(await volume.tree()).toEqual(new Map());
   });
 
-  it("show within 2 s while a program keeps writing", async () => {
+  test("show within 2 s while a program keeps writing", async () => {
     await served();
     const file = await volume.other.open("log", "createNew");
     let size = 0;
@@ -93,7 +93,7 @@ describe("changes by other programs", () => {
     await expectInStep();
   });
 
-  it("to names keep the node: a folder moved with what is in it, a save by rename", async () => {
+  test("to names keep the node: a folder moved with what is in it, a save by rename", async () => {
     await served(async ({ other }) => {
       await other.makeFolder("old");
       await volume.writeFile("old/file", "content");
@@ -112,7 +112,7 @@ describe("changes by other programs", () => {
     expect(await nodeOf(ROOT_NODE, "saved")).toBe(saved);
   });
 
-  it("to links and types come through", async () => {
+  test("to links and types come through", async () => {
     await served(async () => {
       await volume.writeFile("a", "linked");
       await volume.writeFile("turned", "file");
@@ -129,7 +129,7 @@ describe("changes by other programs", () => {
     await expectInStep();
   });
 
-  it("[F32] to extended attributes come through, those that the disk refused stay", async () => {
+  test("[F32] to extended attributes come through, those that the disk refused stay", async () => {
     await served(async ({ other }) => {
       await volume.writeFile("a", "text");
       await other.setXattr("a", ["user.before", Buffer.from("b")]);
@@ -150,7 +150,7 @@ describe("changes by other programs", () => {
     expect((await volume.tree()).get("a")).toBe("file text");
   });
 
-  it("to attributes are no new version", async () => {
+  test("to attributes are no new version", async () => {
     await served(async () => volume.writeFile("a", "content"));
     const before = await volume.meta.lookup(ROOT_NODE, "a");
     await volume.other.setStat("a", { mode: 0o600 });
@@ -169,7 +169,7 @@ describe("changes by other programs", () => {
       await volume.other.rename(".copy", name, "replace");
     }
 
-    it.each<[string, () => Promise<unknown>]>([
+    test.each<[string, () => Promise<unknown>]>([
       ["a touch", () => volume.other.setStat("a", { mtimeNs: OLD_NS })],
       ["a write of the same bytes", () => volume.writeFile("a", "content")],
       ["a copy over it", () => replaced("a", "content", OLD_NS)],
@@ -206,7 +206,7 @@ describe("changes by other programs", () => {
     });
   });
 
-  it("that set the mtime back are a new version", async () => {
+  test("that set the mtime back are a new version", async () => {
     await served(async () => volume.writeFile("a", "content"));
     const before = await volume.meta.lookup(ROOT_NODE, "a");
     await volume.writeFile("a", "CONTENT");
@@ -217,7 +217,7 @@ describe("changes by other programs", () => {
     expect(await volume.notices("lost")).toMatchObject([{ path: "a", node: before?.node, seq: before?.version }]);
   });
 
-  it("are probed again and again where a folder cannot be read, which the status says", async () => {
+  test("are probed again and again where a folder cannot be read, which the status says", async () => {
     await served(async ({ other }) => {
       await other.makeFolder("bad");
       await volume.writeFile("bad/file", "1");
@@ -245,7 +245,7 @@ describe("changes by other programs", () => {
     await expectInStep();
   });
 
-  it("are all found by a scan after lost events", async () => {
+  test("are all found by a scan after lost events", async () => {
     await served(async ({ other }) => {
       await other.makeFolder("gone");
       await volume.writeFile("gone/file", "1");

@@ -1,6 +1,6 @@
 // A program's change in the served folder × what the volume is doing there at that moment: in the end the tree shows
 // the folder, and neither the program's bytes nor a client's committed ones are missing from it [F29].
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
 import { ROOT_NODE } from "@runnel/shared";
 import { TestVolume } from "../test-volume.ts";
 
@@ -137,7 +137,7 @@ async function trashed(): Promise<string> {
 }
 
 describe.each(Object.entries(STATES))("[F29] %s, and a program that", (state, begin) => {
-  it.each(DOINGS)("$what", async ({ act, writes }) => {
+  test.each(DOINGS)("$what", async ({ act, writes }) => {
     volume = new TestVolume(3);
     await volume.start();
     const docs = await volume.make(ROOT_NODE, "docs", { type: "folder", mode: 0o755 });

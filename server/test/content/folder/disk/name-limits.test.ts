@@ -1,5 +1,5 @@
 // Names that a file system refuses: found by trying, refused before they are committed.
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
 import type { DiskRoot } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 import { NO_NAME_LIMITS, checkHeld, findNameLimits } from "../../../../src/content/folder/disk/name-limits.ts";
@@ -31,11 +31,11 @@ async function diskThat(held: (name: string) => string | undefined): Promise<Dis
 }
 
 describe("the names that a file system holds", () => {
-  it("are all, on an ordinary one", async () => {
+  test("are all, on an ordinary one", async () => {
     expect(await findNameLimits(await diskThat((name) => name))).toBe(NO_NAME_LIMITS);
   });
 
-  it("are fewer where it refuses characters and lengths, and drops what ends a name", async () => {
+  test("are fewer where it refuses characters and lengths, and drops what ends a name", async () => {
     const root = await diskThat((name) =>
       // eslint-disable-next-line no-control-regex
       /[:*?"<>|\\\u0000-\u001f]/.test(name) || name.length > 143 ? undefined : name.replace(/[. ]+$/, ""),
@@ -48,11 +48,11 @@ describe("the names that a file system holds", () => {
     });
   });
 
-  it("are not known where no file can be made at all", async () => {
+  test("are not known where no file can be made at all", async () => {
     expect(await findNameLimits(await diskThat(() => undefined))).toBe(NO_NAME_LIMITS);
   });
 
-  it.each([
+  test.each([
     ["a:b", 'A name must not have ":" in it'],
     ["a\nb", "A name must not have control characters in it"],
     ["end.", "A name must not end in a dot or a blank"],

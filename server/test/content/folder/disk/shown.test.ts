@@ -1,5 +1,5 @@
 // [F168] What clients say about set-uid, owners and devices shows on drives, and the server's system never gets it; it survives the loss of the index.
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { NewAttributes } from "@runnel/shared";
 import { ROOT_NODE } from "@runnel/shared";
 import type { Ownership } from "../../../../src/content/folder/disk/attributes.ts";
@@ -55,7 +55,7 @@ beforeEach(() => served());
 afterEach(() => volume.store.close());
 
 describe("[F168] what a client makes", () => {
-  it.each([
+  test.each([
     ["a set-uid file", { mode: 0o6755 }, { type: "file", mode: 0o755 }],
     ["a folder with all bits", { type: "folder", mode: 0o7777 }, { type: "folder", mode: 0o777 }],
     ["a disk", { type: "block", mode: 0o666, rdev: 0x0800 }, { type: "file", mode: 0o600 }],
@@ -76,7 +76,7 @@ describe("[F168] what a client makes", () => {
     },
   );
 
-  it("keeps what is shown through saves, changes and renames", async () => {
+  test("keeps what is shown through saves, changes and renames", async () => {
     const node = await made("new", { mode: 0o4755 });
     await volume.write(node, "one");
     await volume.write(node, "another");
@@ -89,7 +89,7 @@ describe("[F168] what a client makes", () => {
     expect(await volume.readFile("moved")).toBe("another");
   });
 
-  it("has no attribute where the disk has it all", async () => {
+  test("has no attribute where the disk has it all", async () => {
     const node = await made("new", { ...SERVER, mode: 0o644 });
     await volume.write(node, "one");
     await change(node, { mode: 0o4644 });
@@ -100,7 +100,7 @@ describe("[F168] what a client makes", () => {
 });
 
 describe("[F168] a file of the server's", () => {
-  it("keeps its owner and group when a client saves it, or says another one", async () => {
+  test("keeps its owner and group when a client saves it, or says another one", async () => {
     const node = await nodeOf("theirs");
     await volume.write(node, "edited");
     await volume.settle();
@@ -112,7 +112,7 @@ describe("[F168] a file of the server's", () => {
     expect(await shown("theirs")).toMatchObject({ mode: 0o640, ...OTHER_OWNER });
   });
 
-  it("that is set-uid is not so with a client's bytes in it", async () => {
+  test("that is set-uid is not so with a client's bytes in it", async () => {
     await volume.write(await nodeOf("tool"), "a client's program");
     await volume.settle();
     expect(await onDisk("tool")).toMatchObject({ mode: 0o755 });
@@ -121,7 +121,7 @@ describe("[F168] a file of the server's", () => {
     expect(await shown("tool")).toMatchObject({ mode: 0o4755 });
   });
 
-  it("keeps the bits that it has, where a client's change has them too", async () => {
+  test("keeps the bits that it has, where a client's change has them too", async () => {
     const node = await nodeOf("shared");
     await change(node, { mode: 0o6770 });
     expect(await onDisk("shared")).toMatchObject({ mode: 0o2770 });
@@ -130,7 +130,7 @@ describe("[F168] a file of the server's", () => {
   });
 });
 
-it("a server program's chmod or chown wins for that field", async () => {
+test("a server program's chmod or chown wins for that field", async () => {
   const node = await made("new", { mode: 0o4755 });
   await volume.write(node, "text");
   await volume.settle();
@@ -146,7 +146,7 @@ it("a server program's chmod or chown wins for that field", async () => {
   expect(await shown("new")).toMatchObject({ mode: 0o700, uid: 9, gid: OTHER_OWNER.gid });
 });
 
-it("what a server program writes into a device's place is a file", async () => {
+test("what a server program writes into a device's place is a file", async () => {
   await made("device", { type: "char", rdev: 5 });
   await volume.settle();
   await volume.writeFile("device", "bytes");
@@ -155,7 +155,7 @@ it("what a server program writes into a device's place is a file", async () => {
   expect(await volume.tree()).toEqual(await volume.files());
 });
 
-it("the served folder itself is never changed; what was asked for shows on drives", async () => {
+test("the served folder itself is never changed; what was asked for shows on drives", async () => {
   const before = await onDisk("");
   await change(ROOT_NODE, { mode: 0o7777, ...OTHER_OWNER });
   expect(await onDisk("")).toEqual(before);
@@ -164,7 +164,7 @@ it("the served folder itself is never changed; what was asked for shows on drive
   expect(await volume.meta.node(ROOT_NODE)).toMatchObject({ mode: 0o7777, ...OTHER_OWNER });
 });
 
-it("an attribute that this server did not write says nothing", async () => {
+test("an attribute that this server did not write says nothing", async () => {
   for (const value of ["", "{", "[]", '{"shown":{"mode":-1},"disk":{}}', '{"shown":{"mode":4095,"uid":0,"gid":0}}']) {
     await volume.writeFile("copy", "text");
     await volume.other.setXattr("copy", [SHOWN_XATTR, Buffer.from(value)]);
@@ -175,7 +175,7 @@ it("an attribute that this server did not write says nothing", async () => {
   }
 });
 
-it("is said of no file when the file system takes no attributes, and the index still knows", async () => {
+test("is said of no file when the file system takes no attributes, and the index still knows", async () => {
   volume.disk.fault = (operation) => (operation === "setXattr" ? "Unsupported" : undefined);
   await made("new", { mode: 0o4755 });
   await volume.settle();
@@ -183,7 +183,7 @@ it("is said of no file when the file system takes no attributes, and the index s
   expect(await onDisk("new")).toEqual({ type: "file", mode: 0o755, ...SERVER });
 });
 
-it("with owners kept a root server gives files away, and still makes no set-uid file and no device", async () => {
+test("with owners kept a root server gives files away, and still makes no set-uid file and no device", async () => {
   await volume.store.close();
   await served({ keepsOwners: true });
   const node = await made("new", { mode: 0o4755 });
@@ -194,7 +194,7 @@ it("with owners kept a root server gives files away, and still makes no set-uid 
   expect(await onDisk("device")).toEqual({ type: "file", mode: 0o600, ...OTHER_OWNER });
 });
 
-it("an ordinary user's server can open its own files, and shows them as they were made", async () => {
+test("an ordinary user's server can open its own files, and shows them as they were made", async () => {
   await volume.store.close();
   await served({ isPrivileged: false });
   const node = await made("new", { mode: 0o0 });
@@ -205,7 +205,7 @@ it("an ordinary user's server can open its own files, and shows them as they wer
   expect(await shown("new")).toMatchObject({ mode: 0, ...OTHER_OWNER });
 });
 
-it("a change that was interrupted is not taken for a server program's", async () => {
+test("a change that was interrupted is not taken for a server program's", async () => {
   const node = await made("new", {});
   await volume.write(node, "text");
   await volume.settle();

@@ -1,6 +1,6 @@
 // Clients change a small tree, one change acknowledged before the next, until the machine stops at some disk operation and the meta store is lost with
 // it: what was acknowledged is there afterwards, at its names and at no others.
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { ROOT_NODE, SeededRandom } from "@runnel/shared";
 import { VolumeRig } from "../../../volume/volume-rig.ts";
 
@@ -177,7 +177,7 @@ async function simulate(seed: number, how: "kill" | "cutPower"): Promise<void> {
 }
 
 describe("a stop with the loss of the meta store", () => {
-  it.each(["kill", "cutPower"] as const)(
+  test.each(["kill", "cutPower"] as const)(
     `[F65] leaves all that was acknowledged at its names, and at no others: %s (seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1})`,
     async (how) => {
       for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) await simulate(seed, how);

@@ -1,5 +1,5 @@
 // Salvage: what only the commit log has is put into the plain folder before a lost meta store is made anew.
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
 import { ROOT_NODE, isRunnelError, openLog } from "@runnel/shared";
 import { COMMIT_LOG_FORMAT, decodeRecord } from "../../../../src/commit-log/record.ts";
 import type { LoggedRecord } from "../../../../src/commit-log/record.ts";
@@ -51,7 +51,7 @@ async function records(rig: VolumeRig): Promise<LoggedRecord[]> {
 }
 
 describe("records that outlive the ids", () => {
-  it("[F63] a commit's record has the paths and files it concerns, of other files that it copies from too", async () => {
+  test("[F63] a commit's record has the paths and files it concerns, of other files that it copies from too", async () => {
     const rig = await stuck();
     const docs = await rig.nodeAt("docs");
     const big = await rig.nodeAt("docs/big");
@@ -86,7 +86,7 @@ describe("records that outlive the ids", () => {
     await rig.open();
   });
 
-  it("[F71] a whole tree that is removed is one record, with the path of each", async () => {
+  test("[F71] a whole tree that is removed is one record, with the path of each", async () => {
     const rig = await stuck();
     await rig.removeAll("docs");
     await rig.kill();
@@ -104,7 +104,7 @@ describe("records that outlive the ids", () => {
     await rig.open();
   });
 
-  it("[F64] what is applied is recorded in the log", async () => {
+  test("[F64] what is applied is recorded in the log", async () => {
     const rig = await stuck();
     const { appliedSeq } = await rig.volume.meta.facts();
     await rig.kill();
@@ -114,7 +114,7 @@ describe("records that outlive the ids", () => {
 });
 
 describe("a meta store lost while commits were not applied", () => {
-  it.each(["kill", "cutPower"] as const)("[F167] shows what waited while later commits came up: %s", async (how) => {
+  test.each(["kill", "cutPower"] as const)("[F167] shows what waited while later commits came up: %s", async (how) => {
     const rig = await stuck();
     const docs = await rig.nodeAt("docs");
     const shut = await rig.folder(ROOT_NODE, "shut");
@@ -141,7 +141,7 @@ describe("a meta store lost while commits were not applied", () => {
     expect(rig.volume.salvaged).toMatchObject({ missing: [], keptBeside: [] });
   });
 
-  it("[F65] shows every kind of change in the folder, in their order, in a new epoch", async () => {
+  test("[F65] shows every kind of change in the folder, in their order, in a new epoch", async () => {
     const rig = await stuck();
     const epoch = rig.volume.epoch;
     const docs = await rig.nodeAt("docs");
@@ -173,7 +173,7 @@ describe("a meta store lost while commits were not applied", () => {
     expect(rig.volume.salvaged).toMatchObject({ missing: [], keptBeside: [] });
   });
 
-  it("[F65] sets extended attributes, and keeps those of a file that is written anew", async () => {
+  test("[F65] sets extended attributes, and keeps those of a file that is written anew", async () => {
     const rig = await stuck();
     const [a, b] = [await rig.nodeAt("docs/a"), await rig.nodeAt("docs/b")];
     await rig.other.setXattr("docs/b", ["user.outside", Buffer.from("o")]);
@@ -193,7 +193,7 @@ describe("a meta store lost while commits were not applied", () => {
     expect((await rig.volume.meta.xattrs(node)).map(([name]) => name)).toEqual(["user.one"]);
   });
 
-  it("[F65] goes by the files when the records of what is applied are gone: nothing is done twice", async () => {
+  test("[F65] goes by the files when the records of what is applied are gone: nothing is done twice", async () => {
     const rig = await VolumeRig.open(6);
     rigs.push(rig);
     const docs = await rig.folder(ROOT_NODE, "docs");
@@ -212,7 +212,7 @@ describe("a meta store lost while commits were not applied", () => {
     expect(rig.volume.salvaged).toEqual({ shown: 0, keptBeside: [], missing: [] });
   });
 
-  it("[F66] keeps a newer file of another program as a conflict copy, and removes none", async () => {
+  test("[F66] keeps a newer file of another program as a conflict copy, and removes none", async () => {
     const rig = await stuck();
     await rig.write(await rig.nodeAt("docs/a"), Buffer.from("a second"));
     await rig.remove("docs/c");
@@ -229,7 +229,7 @@ describe("a meta store lost while commits were not applied", () => {
     expect(files.get(kept?.keptBeside ?? "")).toBe("file written by another program");
   });
 
-  it("[F67] rebuilds contents from the log, the staged file, the trash, earlier commits and other files", async () => {
+  test("[F67] rebuilds contents from the log, the staged file, the trash, earlier commits and other files", async () => {
     const rig = await stuck();
     const big = await rig.nodeAt("docs/big");
     const docs = await rig.nodeAt("docs");
@@ -263,7 +263,7 @@ describe("a meta store lost while commits were not applied", () => {
     expect(rig.volume.salvaged?.missing).toEqual([]);
   });
 
-  it("[F68] puts nothing in place that cannot be verified: it is reported and listed, the old file stays", async () => {
+  test("[F68] puts nothing in place that cannot be verified: it is reported and listed, the old file stays", async () => {
     const rig = await stuck();
     const big = await rig.nodeAt("docs/big");
     const { seq } = await rig.prepend(big, Buffer.from("in front "));
@@ -279,7 +279,7 @@ describe("a meta store lost while commits were not applied", () => {
     expect(rig.warnings.filter((warning) => warning.includes("docs/big"))).toHaveLength(1);
   });
 
-  it("[F69] waits for a folder that is not there now, and loses nothing meanwhile", async () => {
+  test("[F69] waits for a folder that is not there now, and loses nothing meanwhile", async () => {
     const rig = await stuck();
     await rig.write(await rig.nodeAt("docs/a"), Buffer.from("a second"));
     const before = await rig.tree();
@@ -296,7 +296,7 @@ describe("a meta store lost while commits were not applied", () => {
     expect(await rig.files()).toEqual(before);
   });
 
-  it.each(["kill", "cutPower"] as const)(
+  test.each(["kill", "cutPower"] as const)(
     "[F69] begins again when it is stopped by %s, at any step",
     async (how) => {
       for (let at = 0, isDone = false; !isDone; at += LONG ? 1 : 5) {
@@ -337,7 +337,7 @@ describe("a meta store lost while commits were not applied", () => {
     60_000,
   );
 
-  it("waits with the first answers for clients that may still hold a lease of the old epoch", async () => {
+  test("waits with the first answers for clients that may still hold a lease of the old epoch", async () => {
     const rig = await stuck();
     await lose(rig);
     let isAnswered = false;
