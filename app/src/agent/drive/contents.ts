@@ -43,16 +43,20 @@ interface ReadingOn {
   stop: AbortController;
 }
 
+export interface ContentsDeps {
+  drive: Drive;
+  tree: Tree;
+  cache: Cache;
+  downloads: Downloads;
+  ownRecipes: OwnRecipes;
+  readAhead: ReadAhead;
+  subscriptions: PushSubscriptions;
+  clock: Clock;
+  settled(node: number): Promise<void>;
+}
+
 export class Contents {
-  private readonly drive: Drive;
-  private readonly tree: Tree;
-  private readonly cache: Cache;
-  private readonly downloads: Downloads;
-  private readonly ownRecipes: OwnRecipes;
-  private readonly readAhead: ReadAhead;
-  private readonly subscriptions: PushSubscriptions;
-  private readonly clock: Clock;
-  private readonly settled: (node: number) => Promise<void>;
+  private readonly deps: ContentsDeps;
   /** Programs that wait, by content. */
   private readonly awaited = new Map<number, Set<Awaited>>();
   /** Places where programs read on, by content; the last one to begin comes last. */
@@ -70,66 +74,48 @@ export class Contents {
   /** Contents that the drive may read from: the version that each was when the drive got it, and when that was. In the order of `sinceMs`. */
   private readonly given = new Map<number, { version: VersionId; sinceMs: number }>();
 
-  constructor(deps: {
-    drive: Drive;
-    tree: Tree;
-    cache: Cache;
-    downloads: Downloads;
-    ownRecipes: OwnRecipes;
-    readAhead: ReadAhead;
-    subscriptions: PushSubscriptions;
-    clock: Clock;
-    settled(node: number): Promise<void>;
-  }) {
-    this.drive = deps.drive;
-    this.tree = deps.tree;
-    this.cache = deps.cache;
-    this.downloads = deps.downloads;
-    this.ownRecipes = deps.ownRecipes;
-    this.readAhead = deps.readAhead;
-    this.subscriptions = deps.subscriptions;
-    this.clock = deps.clock;
-    this.settled = deps.settled;
-    this.cache.onEvicting((id) => this.mayEvict(id));
-    this.downloads.onStored((id) => this.stored(id));
+  constructor(deps: ContentsDeps) {
+    this.deps = deps;
+    this.deps.cache.onEvicting((id) => this.mayEvict(id));
+    this.deps.downloads.onStored((id) => this.stored(id));
   }
 
   /** `isOffline`: answered from the cache or not at all. */
   async open(request: RequestOfOp<"open">, isOffline: boolean): Promise<void> {
-    await this.settled(this.tree.real(request.node));
-    const state = await this.tree.node(request.node);
-    this.drive.putNode(this.tree.entry(state, request.node), false);
-    if (state.version === 0 || state.sizeBytes === 0) {
-      this.drive.opened(request.id, { content: 0, version: state.version });
-      return;
-    }
-    if (!request.wantsWrite) this.readAhead.opened(state);
-    this.subscriptions.opened(state.node, state.version);
+    const { drive, tree, readAhead, subscriptions, settled } = this.deps;
+    await settled(tree.real(request.node));
+    const state = await tree.node(request.node);
+    drive.putNode(tree.entry(state, request.node), false);
+    if (state.version === 0 || state.sizeBytes === 0)
+      return drive.opened(request.id, { content: 0, version: state.version });
+    if (!request.wantsWrite) readAhead.opened(state);
+    subscriptions.opened(state.node, state.version);
     using hold = await this.contentOf(state, isOffline);
     const { content } = hold;
     this.hold(content);
     this.give(content);
     this.learnRecipe(content);
-    this.drive.opened(request.id, { content: content.id, version: state.version });
+    drive.opened(request.id, { content: content.id, version: state.version });
   }
 
   /** Answers a program that waits in read(2), also where the whole file has no space here. @returns true when what was read of it before gave way. */
   async fetch(request: RequestOfOp<"fetch">): Promise<boolean> {
     const content = this.edits.has(request.content)
       ? await this.editOf(request.content)
-      : this.cache.byId(request.content);
+      : this.deps.cache.byId(request.content);
     if (content === undefined) throw new RunnelError("Gone", "read", "The content is no longer in the cache.");
     for (let { ahead } = request; ; ahead = 0) {
       try {
         await this.bringFor(content, request, ahead);
-        this.drive.done(request.id);
+        this.deps.drive.done(request.id);
         return false;
       } catch (error) {
-        if (isRunnelError(error, "NoSpace") && this.isFreeingSpace(content)) await sleep(this.clock, SPACE_PROBE_MS);
+        if (isRunnelError(error, "NoSpace") && this.isFreeingSpace(content))
+          await sleep(this.deps.clock, SPACE_PROBE_MS);
         else {
           await this.startedOver(content, error);
           // The drive releases what it waited for, which takes space until then, and asks for the same of what is in its place.
-          this.drive.done(request.id);
+          this.deps.drive.done(request.id);
           return true;
         }
       }
@@ -140,18 +126,19 @@ export class Contents {
   private isFreeingSpace({ id }: CachedContent): boolean {
     const untilMs = this.freeingUntilMs.get(id);
     if (untilMs === undefined) return false;
-    if (this.clock.bootMs() < untilMs) return true;
+    if (this.deps.clock.bootMs() < untilMs) return true;
     this.freeingUntilMs.delete(id);
     return false;
   }
 
   /** Ranges of a content for a program that waits in read(2): it goes on as soon as they are here, while what follows still comes. */
   private async bringFor(content: CachedContent, { offset, length }: ByteRange, ahead: number): Promise<void> {
+    const { drive, cache, readAhead, subscriptions } = this.deps;
     const needed = { offset, length };
     this.fetching.set(content.id, (this.fetching.get(content.id) ?? 0) + 1);
     try {
-      await this.readAhead.arrived(content);
-      await this.subscriptions.arrived(content.version);
+      await readAhead.arrived(content);
+      await subscriptions.arrived(content.version);
       const successor = this.successorOf(content);
       if (successor !== content) await this.takeFrom(successor, content, needed);
       else {
@@ -163,7 +150,7 @@ export class Contents {
       if (others > 0) this.fetching.set(content.id, others);
       else this.fetching.delete(content.id);
       // After a failure too: what came is here.
-      if (this.cache.byId(content.id) !== undefined) this.drive.putRanges(content.id, this.cache.present(content));
+      if (cache.byId(content.id) !== undefined) drive.putRanges(content.id, cache.present(content));
     }
   }
 
@@ -172,11 +159,11 @@ export class Contents {
     // Whatever failed, it may have failed for being in the midst of that.
     const before = (await this.startingOver.get(content.id)) ?? (await this.editOf(content.id));
     if (before !== undefined) return before;
-    if (!isRunnelError(error, "NoSpace") || this.cache.byId(content.id) === undefined) throw error;
+    if (!isRunnelError(error, "NoSpace") || this.deps.cache.byId(content.id) === undefined) throw error;
     let heldBytes = 0;
-    for (const { length } of this.cache.present(content)) heldBytes += length;
+    for (const { length } of this.deps.cache.present(content)) heldBytes += length;
     if (heldBytes < START_OVER_BYTES) throw error;
-    const starting = this.replaceBy(content, this.cache.startOver(content), error);
+    const starting = this.replaceBy(content, this.deps.cache.startOver(content), error);
     this.startingOver.set(content.id, starting);
     try {
       return await starting;
@@ -198,20 +185,20 @@ export class Contents {
     using anewHold = hold;
     const { content: anew } = anewHold;
     this.give(anew);
-    this.drive.replaceContent(id, anew.id);
+    this.deps.drive.replaceContent(id, anew.id);
     this.given.delete(id);
     this.edits.set(id, version);
     if (this.held.get(version.node)?.has(id) === true) this.hold(anew);
     this.dropHold(version.node, id);
     // Whoever else still uses what was there may take long.
-    await Promise.race([formerEvicted, sleep(this.clock, SPACE_MS_MAX)]);
-    this.freeingUntilMs.set(anew.id, this.clock.bootMs() + SPACE_MS_MAX);
+    await Promise.race([formerEvicted, sleep(this.deps.clock, SPACE_MS_MAX)]);
+    this.freeingUntilMs.set(anew.id, this.deps.clock.bootMs() + SPACE_MS_MAX);
     return anew;
   }
 
   /** Resolves when the range has come, and all that is asked for with it. @throws as Downloads.read. */
   private async bring(content: CachedContent, needed: ByteRange, ahead: number): Promise<void> {
-    const { downloads } = this;
+    const { downloads } = this.deps;
     if (this.comesWhole(content))
       return downloads.read(content, { offset: 0, length: content.sizeBytes }, { isReadingOn: false });
     const one = this.readerAt(content.id, needed);
@@ -227,7 +214,7 @@ export class Contents {
   private comesWhole(content: CachedContent): boolean {
     const { sizeBytes } = content;
     if (sizeBytes <= WHOLE_FILE_BYTES) return true;
-    return sizeBytes <= CHANGED_FILE_BYTES && this.downloads.holdsOlder(content);
+    return sizeBytes <= CHANGED_FILE_BYTES && this.deps.downloads.holdsOlder(content);
   }
 
   private readerAt(id: number, { offset, length }: ByteRange): ReadingOn | undefined {
@@ -247,12 +234,12 @@ export class Contents {
   private askForMore({ id, sizeBytes }: CachedContent, one: ReadingOn, offset: number, ahead: number): void {
     const length = Math.min(ahead, sizeBytes - one.askedTo);
     if (length <= 0 || one.askedTo - offset >= Math.max(ahead / 2, LEAST_AHEAD_BYTES)) return;
-    const content = this.cache.byId(id);
+    const content = this.deps.cache.byId(id);
     const next = { offset: one.askedTo, length };
     one.askedTo += length;
     // Whoever reads it finds out.
     if (content !== undefined)
-      this.downloads.readAhead(content, next, one.stop.signal).catch(() => this.stopReadingOn(id));
+      this.deps.downloads.readAhead(content, next, one.stop.signal).catch(() => this.stopReadingOn(id));
   }
 
   private stopReadingOn(id: number): void {
@@ -275,12 +262,12 @@ export class Contents {
   }
 
   private stored(id: number): void {
-    const content = this.cache.byId(id);
+    const content = this.deps.cache.byId(id);
     if (content === undefined) return;
-    this.drive.putRanges(id, this.cache.present(content));
+    this.deps.drive.putRanges(id, this.deps.cache.present(content));
     this.learnRecipe(content);
     for (const { range, arrived } of this.awaited.get(id) ?? [])
-      if (this.cache.missing(content, range).length === 0) arrived();
+      if (this.deps.cache.missing(content, range).length === 0) arrived();
   }
 
   isOpen(node: number): boolean {
@@ -304,7 +291,7 @@ export class Contents {
   private holdFor(node: number, content: CachedContent): void {
     const contents = this.held.get(node) ?? new Map<number, Hold>();
     this.held.set(node, contents);
-    if (!contents.has(content.id)) contents.set(content.id, this.cache.hold(content));
+    if (!contents.has(content.id)) contents.set(content.id, this.deps.cache.hold(content));
   }
 
   private dropHold(node: number, id: number): void {
@@ -317,26 +304,26 @@ export class Contents {
   /** The drive opens and reads it from now on, also without asking. */
   give(content: CachedContent): void {
     const { id, path, sizeBytes, version } = content;
-    this.given.set(id, { version, sinceMs: this.given.get(id)?.sinceMs ?? this.clock.bootMs() });
-    this.drive.putContent({
+    this.given.set(id, { version, sinceMs: this.given.get(id)?.sinceMs ?? this.deps.clock.bootMs() });
+    this.deps.drive.putContent({
       id,
       node: version.node,
       version: version.seq,
       path,
       sizeBytes,
-      present: this.cache.present(content),
+      present: this.deps.cache.present(content),
     });
   }
 
   /** Marks unverified what the drive was given long ago, and no program has open: the next opening asks, and what is read is digested [F53]. */
   markOldUnverified(): void {
-    const nowMs = this.clock.bootMs();
+    const nowMs = this.deps.clock.bootMs();
     for (const [id, { sinceMs }] of this.given) {
       if (nowMs - sinceMs < VERIFIED_FOR_MS) return;
-      if (!this.drive.dropContent(id)) continue;
+      if (!this.deps.drive.dropContent(id)) continue;
       this.given.delete(id);
-      const content = this.cache.byId(id);
-      if (content !== undefined) this.cache.markUnverified(content);
+      const content = this.deps.cache.byId(id);
+      if (content !== undefined) this.deps.cache.markUnverified(content);
     }
   }
 
@@ -348,7 +335,7 @@ export class Contents {
   /** Releases a content whose file becomes that of the node's version `seq`, which the open file (0: none) is of. @returns false when another one still reads from it; nothing has changed then. */
   release(content: CachedContent, seq: number, file: number): boolean {
     const { id, version } = content;
-    if (this.fetching.has(id) || !this.drive.dropContentBut(id, file)) return false;
+    if (this.fetching.has(id) || !this.deps.drive.dropContentBut(id, file)) return false;
     this.given.delete(id);
     this.edits.set(id, { node: version.node, seq });
     this.dropHold(version.node, id);
@@ -358,8 +345,8 @@ export class Contents {
   private async editOf(id: number): Promise<CachedContent | undefined> {
     const version = this.edits.get(id);
     if (version === undefined) return undefined;
-    await this.settled(version.node);
-    return this.cache.find(version);
+    await this.deps.settled(version.node);
+    return this.deps.cache.find(version);
   }
 
   /** A file reads from this content from now on. Releases what it read before, unless the drive has another file over that. */
@@ -367,7 +354,7 @@ export class Contents {
     this.hold(content);
     const { node } = content.version;
     for (const id of this.held.get(node)?.keys() ?? []) {
-      if (id === content.id || !this.drive.dropContent(id)) continue;
+      if (id === content.id || !this.deps.drive.dropContent(id)) continue;
       this.given.delete(id);
       this.dropHold(node, id);
     }
@@ -376,11 +363,11 @@ export class Contents {
   /** The drive may have opened a file over it by itself, which then reads on from it, whatever has taken its place. */
   private mayEvict(id: number): boolean {
     const version = this.given.get(id)?.version;
-    if (this.drive.dropContent(id) || version === undefined) {
+    if (this.deps.drive.dropContent(id) || version === undefined) {
       this.given.delete(id);
       return true;
     }
-    const content = this.cache.byId(id);
+    const content = this.deps.cache.byId(id);
     if (content !== undefined) this.holdFor(version.node, content);
     return false;
   }
@@ -389,31 +376,30 @@ export class Contents {
   private successorOf(content: CachedContent): CachedContent {
     const version = this.given.get(content.id)?.version;
     if (content.version.node !== 0 || version === undefined) return content;
-    return this.cache.find(version) ?? content;
+    return this.deps.cache.find(version) ?? content;
   }
 
   private async takeFrom(successor: CachedContent, content: CachedContent, range: ByteRange): Promise<void> {
-    const { cache } = this;
+    const { cache } = this.deps;
     using hold = cache.hold(successor);
-    await this.downloads.read(hold.content, range, { isReadingOn: false });
+    await this.deps.downloads.read(hold.content, range, { isReadingOn: false });
     await cache.copy(successor, range.offset, content, range.offset, range.length);
   }
 
   private async contentOf(state: NodeState, isOffline: boolean): Promise<Hold> {
     const version = { node: state.node, seq: state.version };
-    const cached = this.cache.find(version);
-    if (cached !== undefined && cached.sizeBytes === state.sizeBytes) {
-      // A small one is ready to be read with its opening; of a larger one each range is verified when it is first read.
-      if (cached.sizeBytes <= WHOLE_FILE_BYTES) await this.cache.verify(cached);
-      // The file may just be being made for what is read ahead.
-      return this.cache.create(version, state.sizeBytes);
-    }
-    if (isOffline) throw new RunnelError("Unreachable", "open", "Offline, and this file is not in the cache.");
-    return this.cache.create(version, state.sizeBytes);
+    const cached = this.deps.cache.find(version);
+    const isHere = cached !== undefined && cached.sizeBytes === state.sizeBytes;
+    if (!isHere && isOffline)
+      throw new RunnelError("Unreachable", "open", "Offline, and this file is not in the cache.");
+    // A small one is ready to be read with its opening; of a larger one each range is verified when it is first read.
+    if (isHere && cached.sizeBytes <= WHOLE_FILE_BYTES) await this.deps.cache.verify(cached);
+    // The file may just be being made for what is read ahead.
+    return this.deps.cache.create(version, state.sizeBytes);
   }
 
   /** Meanwhile, for who will write a new file of the same chunks: it is not known to be an edit of this one. */
   private learnRecipe(content: CachedContent): void {
-    this.ownRecipes.of(content).catch(() => undefined);
+    this.deps.ownRecipes.of(content).catch(() => undefined);
   }
 }
