@@ -1,8 +1,8 @@
 // The tree over a replica, while files are made here that the server has not answered.
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { type NodeState, ROOT_NODE, RunnelError } from "@runnel/shared";
-import type { Change } from "../../src/agent/changes/change.ts";
-import { Changes } from "../../src/agent/changes/changes.ts";
+import type { OwnChange } from "../../src/agent/changes/own-change.ts";
+import { OwnChanges } from "../../src/agent/changes/own-changes.ts";
 import { Tree } from "../../src/agent/drive/tree.ts";
 import type { Replica } from "../../src/agent/replica/replica.ts";
 import { openReplica } from "../../src/agent/replica/sqlite-replica.ts";
@@ -13,7 +13,7 @@ const OWN = 1000;
 const THEIRS = 50;
 const MADE: NodeState = { ...makeState(OWN, "file", 0), nlink: 1, mtimeNs: 1n << 61n };
 let replica: Replica;
-let changes: Changes;
+let changes: OwnChanges;
 let tree: Tree;
 
 beforeEach(() => {
@@ -28,12 +28,12 @@ beforeEach(() => {
     stat: async () => [],
   };
   let next = 1;
-  changes = new Changes({ instance: "", nextNumber: () => next++, ending: () => [] });
+  changes = new OwnChanges({ instance: "", nextNumber: () => next++, ending: () => [] });
   tree = new Tree(replica, changes, ask);
 });
 
 /** Makes a file in the root that is not answered yet. */
-function addMade(name: string, state = MADE): Change {
+function addMade(name: string, state = MADE): OwnChange {
   const change = changes.begin([[ROOT_NODE, name, state.node]]);
   change.made = { folder: ROOT_NODE, name, state, settled: Promise.resolve() };
   return change;

@@ -2,7 +2,7 @@
 // thread, but for what this client has changed itself, which is no news for it.
 import type { Drive, DriveBinding } from "@runnel/native/drive";
 import type { Change } from "@runnel/shared";
-import type { Changes } from "../changes/changes.ts";
+import type { OwnChanges } from "../changes/own-changes.ts";
 import type { Replica } from "../replica/replica.ts";
 import type { Tree } from "./tree.ts";
 
@@ -10,7 +10,7 @@ export interface FeedApplierDeps {
   drive: Drive;
   replica: Replica;
   tree: Tree;
-  changes: Pick<Changes, "isOwnName" | "isOwnNode">;
+  changes: Pick<OwnChanges, "isOwnName" | "isOwnNode">;
 }
 
 export class FeedApplier {

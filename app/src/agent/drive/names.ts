@@ -2,8 +2,8 @@
 import type { Drive } from "@runnel/native/drive";
 import type { Clock, NewAttributes, NodeState } from "@runnel/shared";
 import { RunnelError, isRunnelError, packType, checkResult } from "@runnel/shared";
-import type { OwnName } from "../changes/change.ts";
-import type { Changes } from "../changes/changes.ts";
+import type { OwnName } from "../changes/own-change.ts";
+import type { OwnChanges } from "../changes/own-changes.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { RequestOfOp } from "./request-of-op.ts";
 import type { LikelyBases } from "./saving/likely-bases.ts";
@@ -17,7 +17,7 @@ const SAFE_NAME_BYTES = 143;
 export interface NamesDeps {
   drive: Drive;
   tree: Tree;
-  changes: Changes;
+  changes: OwnChanges;
   operations: Operations;
   clock: Clock;
   unsent: UnsentSaves;
@@ -43,28 +43,15 @@ export class Names {
       throw new RunnelError("Exists", "create", "The file exists already.");
     const node = await operations.newNode();
     const parent = await tree.node(request.folder);
-    const nowNs = clock.wallNs();
-    const attributes: NewAttributes = {
-      type: "file",
-      mode: request.mode,
-      uid: request.caller.uid,
-      gid: groupIn(parent, request.caller.gid),
-      mtimeNs: nowNs,
-      rdev: 0,
-      target: "",
-    };
-    const folder = tree.real(request.folder);
+    const timeNs = clock.wallNs();
+    const attributes = attributesIn(parent, { ...request, type: "file", rdev: 0, target: "" }, timeNs);
+    const [folder, { name }] = [tree.real(request.folder), request];
     operations.mayChange("create");
-    const change = changes.begin([[folder, request.name, node]]);
-    const making = operations.send(change.n, "make", {
-      timeNs: nowNs,
-      folder,
-      name: request.name,
-      node,
-      attributes: packAttributes(attributes),
-    });
-    const state: NodeState = { ...attributes, node, sizeBytes: 0, ctimeNs: nowNs, nlink: 1, version: 0, seq: 0 };
-    if (request.isExclusive || operations.isCrowded || isRefusedElsewhere(request.name)) {
+    const change = changes.begin([[folder, name, node]]);
+    const body = { timeNs, folder, name, node, attributes: packAttributes(attributes) };
+    const making = operations.send(change.n, "make", body);
+    const state: NodeState = { ...attributes, node, sizeBytes: 0, ctimeNs: timeNs, nlink: 1, version: 0, seq: 0 };
+    if (request.isExclusive || operations.isCrowded || isRefusedElsewhere(name)) {
       await making.finally(() => changes.step(change, "settle"));
       const made = await tree.node(node);
       this.show(request, made);
@@ -75,8 +62,8 @@ export class Names {
         () => tree.endMade(node),
         (error: unknown) => this.makeFailed(request, node, error),
       );
-      change.made = { folder, name: request.name, state, settled };
-      drive.putEntries([{ folder: request.folder, name: request.name, entry: tree.entry(state) }], false);
+      change.made = { folder, name, state, settled };
+      drive.putEntries([{ folder: request.folder, name, entry: tree.entry(state) }], false);
       drive.putNode(tree.entry(parent, request.folder), false);
     }
     drive.created(request.id, { node, version: 0 });
@@ -96,26 +83,12 @@ export class Names {
     const { drive, tree, operations, clock } = this.deps;
     operations.mayChange("make");
     const node = await operations.newNode();
-    const folder = tree.real(request.folder);
+    const [folder, { name }] = [tree.real(request.folder), request];
     const parent = await tree.node(request.folder);
-    const nowNs = clock.wallNs();
-    const attributes: NewAttributes = {
-      type: request.type,
-      mode: request.type === "folder" ? request.mode | (parent.mode & S_ISGID) : request.mode,
-      uid: request.caller.uid,
-      gid: groupIn(parent, request.caller.gid),
-      mtimeNs: nowNs,
-      rdev: request.rdev,
-      target: request.target,
-    };
-    const result = checkResult(
-      "make",
-      await operations.change(
-        "make",
-        { timeNs: nowNs, folder, name: request.name, node, attributes: packAttributes(attributes) },
-        [[folder, request.name, node]],
-      ),
-    );
+    const timeNs = clock.wallNs();
+    const attributes = packAttributes(attributesIn(parent, request, timeNs));
+    const body = { timeNs, folder, name, node, attributes };
+    const result = checkResult("make", await operations.change("make", body, [[folder, name, node]]));
     // A folder that somebody else made first is theirs: mkdir says so, whatever the wire binds.
     if (result.node !== node) throw new RunnelError("Exists", "make", "The folder exists already.");
     if (request.type === "folder") tree.madeFolder(node, result.seq);
@@ -253,9 +226,15 @@ function isRefusedElsewhere(name: string): boolean {
   return /["*:<>?\\|\p{Cc}]|[. ]$/u.test(name) || Buffer.byteLength(name) > SAFE_NAME_BYTES;
 }
 
-/** mkdir(2): what is made in a folder with S_ISGID has its group, and a folder that bit as well. */
-function groupIn(parent: NodeState, callersGid: number): number {
-  return (parent.mode & S_ISGID) === 0 ? callersGid : parent.gid;
+/** Returns the attributes of what is made in a folder. In one with S_ISGID it has its group, and a folder that bit as well (mkdir(2)). */
+function attributesIn(
+  parent: NodeState,
+  { type, mode, caller, rdev, target }: Pick<RequestOfOp<"make">, "type" | "mode" | "caller" | "rdev" | "target">,
+  mtimeNs: bigint,
+): NewAttributes {
+  const inherited = parent.mode & S_ISGID;
+  const gid = inherited === 0 ? caller.gid : parent.gid;
+  return { type, mode: type === "folder" ? mode | inherited : mode, uid: caller.uid, gid, mtimeNs, rdev, target };
 }
 
 function packAttributes(attributes: NewAttributes): object {

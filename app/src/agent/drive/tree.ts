@@ -3,8 +3,8 @@
 import type { Entry, NodeState } from "@runnel/shared";
 import { RecentMap, RunnelError, isRunnelError } from "@runnel/shared";
 import type { DriveEntry } from "@runnel/native/drive";
-import { type Make, isMake } from "../changes/change.ts";
-import type { Changes } from "../changes/changes.ts";
+import { type Make, isMake } from "../changes/own-change.ts";
+import type { OwnChanges } from "../changes/own-changes.ts";
 import type { Replica } from "../replica/replica.ts";
 
 export interface Owner {
@@ -24,7 +24,7 @@ export class Tree {
   private readonly replica: Replica;
   private readonly list: (folder: number) => Promise<void>;
   private readonly statNodes: (nodes: number[]) => Promise<(NodeState | null)[]>;
-  private readonly changes: Changes;
+  private readonly changes: OwnChanges;
   /** Nodes that an id of this client stands for: a create without O_EXCL met a file under its name. */
   private readonly bound = new Map<number, number>();
   private readonly refused = new RecentMap<number, RunnelError>(REFUSED_MAX);
@@ -38,7 +38,7 @@ export class Tree {
   /** `owner`: whom everything is shown to belong to, whatever is stored. */
   constructor(
     replica: Replica,
-    changes: Changes,
+    changes: OwnChanges,
     ask: { list(folder: number): Promise<void>; stat(nodes: number[]): Promise<(NodeState | null)[]> },
     owner?: Owner,
   ) {

@@ -1,6 +1,6 @@
 // Says how a mount is: its state, what waits, what went wrong.
 import type { ServerStatus, MountStatus } from "../mount-status.ts";
-import type { Changes } from "../changes/changes.ts";
+import type { OwnChanges } from "../changes/own-changes.ts";
 import type { UnsentSaves } from "../drive/saving/unsent.ts";
 import type { FullDisks } from "../full-disks.ts";
 import type { Session } from "../wire/session.ts";
@@ -15,7 +15,7 @@ export interface StatusDeps extends Pick<
 > {
   session: Session;
   unsent: UnsentSaves;
-  changes: Changes;
+  changes: OwnChanges;
   fullDisks: FullDisks;
   incidents: Incidents;
   epoch(): string;

@@ -1,7 +1,7 @@
 // Puts the services of a mount together around a volume and a drive. Each is made once, of those before it; what is made later is reached by a function.
 import { hostname } from "node:os";
 import { WINDOWS_PERSON } from "@runnel/native/drive";
-import { Changes } from "../changes/changes.ts";
+import { OwnChanges } from "../changes/own-changes.ts";
 import { Contents } from "../drive/contents.ts";
 import { FeedApplier } from "../drive/feed-applier.ts";
 import { Names } from "../drive/names.ts";
@@ -122,7 +122,7 @@ function connect(
     { root: deps.cacheRoot, holds: "the cache" },
   ];
   const fullDisks = new FullDisks(places, clock);
-  const changes = new Changes(journal);
+  const changes = new OwnChanges(journal);
   const operations = new Operations({ session, changes, clock, answered: (error) => fullDisks.answered(error) });
   return { session, changes, operations, listings, wholeListing, fullDisks, figures: new Statistics(drive, session) };
 }

@@ -14,8 +14,8 @@ import {
   sliceRecipe,
   checkResult,
 } from "@runnel/shared";
-import type { Make } from "../changes/change.ts";
-import type { Changes } from "../changes/changes.ts";
+import type { Make } from "../changes/own-change.ts";
+import type { OwnChanges } from "../changes/own-changes.ts";
 import type { Cache, CachedContent, VersionContent } from "../cache/cache.ts";
 import type { JournalCommit } from "../journal/journal.ts";
 import type { Operations } from "../wire/operations.ts";
@@ -31,7 +31,7 @@ import type { Outgoing, Uploads, WriteResult } from "./upload.ts";
 import { fewerReferences } from "./upload.ts";
 
 export interface SenderDeps {
-  changes: Pick<Changes, "received">;
+  changes: Pick<OwnChanges, "received">;
   operations: Operations;
   session: Session;
   cache: Cache;

@@ -2,8 +2,8 @@
 // the link is back: the same number is sent again, and the server executes it at most once.
 import type { Clock, RequestName } from "@runnel/shared";
 import { LIMITS, RunnelError, isRunnelError } from "@runnel/shared";
-import type { OwnName } from "../changes/change.ts";
-import type { Changes } from "../changes/changes.ts";
+import type { OwnName } from "../changes/own-change.ts";
+import type { OwnChanges } from "../changes/own-changes.ts";
 import type { Session } from "./session.ts";
 
 /** Changes under way at once, of the channels that a connection may have; the next ones wait their turn, in order. */
@@ -13,14 +13,14 @@ const CROWDED = UNDER_WAY_MAX / 2;
 
 export class Operations {
   readonly #session: Session;
-  readonly #changes: Changes;
+  readonly #changes: OwnChanges;
   readonly #clock: Clock;
   /** Reports how the server answered a change: undefined = it was done. */
   readonly report: (error: unknown) => void;
   #underWay = 0;
   readonly #turns: (() => void)[] = [];
 
-  constructor(deps: { session: Session; changes: Changes; clock: Clock; answered(error: unknown): void }) {
+  constructor(deps: { session: Session; changes: OwnChanges; clock: Clock; answered(error: unknown): void }) {
     this.report = deps.answered;
     this.#session = deps.session;
     this.#changes = deps.changes;

@@ -1,6 +1,6 @@
 // Commits and what could not be sent, over a server that answers as a test says; journal and numbers are the product's own.
 import { ROOT_NODE, RunnelError, type NodeState } from "@runnel/shared";
-import { Changes } from "../../../src/agent/changes/changes.ts";
+import { OwnChanges } from "../../../src/agent/changes/own-changes.ts";
 import type { CachedContent } from "../../../src/agent/cache/cache.ts";
 import { Bases } from "../../../src/agent/drive/saving/bases.ts";
 import { Commits } from "../../../src/agent/drive/saving/commits.ts";
@@ -27,7 +27,7 @@ export class SaveRig {
   saves!: Saves;
   unsent!: UnsentSaves;
   commits!: Commits;
-  changes!: Changes;
+  changes!: OwnChanges;
   epoch = EPOCH;
   /** States as the server says them, by node. */
   readonly states = new Map<number, NodeState>([
@@ -65,7 +65,7 @@ export class SaveRig {
         throw new RunnelError("Gone", "getHash", "It is gone.");
       },
     };
-    this.changes = new Changes(journal);
+    this.changes = new OwnChanges(journal);
     const { changes } = this;
     const operations = new Operations({ session: session as never, changes, clock, answered: () => undefined });
     const epoch = (): string => this.epoch;

@@ -1,8 +1,8 @@
 // Saves and the changes that they are: what they need of the server, what is shown of them, and which of them takes the place of which.
 import { describe, expect, test } from "@jest/globals";
-import type { Save } from "../../../src/agent/changes/change.ts";
+import type { Save } from "../../../src/agent/changes/own-change.ts";
 import type { ChangeEvent, ChangeState } from "../../../src/agent/changes/change-states.ts";
-import { Changes } from "../../../src/agent/changes/changes.ts";
+import { OwnChanges } from "../../../src/agent/changes/own-changes.ts";
 import { type Lineage, Saves } from "../../../src/agent/drive/saving/saves.ts";
 import type { JournalCommit } from "../../../src/agent/journal/journal.ts";
 
@@ -24,11 +24,11 @@ const STATES = Object.keys(WAYS) as ChangeState[];
 
 /** Saves, and what of them this instance's numbers are asked of. */
 class Rig extends Saves {
-  readonly changes: Changes;
+  readonly changes: OwnChanges;
 
   constructor(pending: readonly JournalCommit[] = [], instance = HERE) {
     let next = 100;
-    const changes = new Changes({ instance, nextNumber: () => next++, ending: () => [] });
+    const changes = new OwnChanges({ instance, nextNumber: () => next++, ending: () => [] });
     super(changes, pending);
     this.changes = changes;
   }

@@ -3,7 +3,7 @@
 import { parse } from "node:path";
 import type { Clock } from "@runnel/shared";
 import { ROOT_NODE, isRunnelError, packType } from "@runnel/shared";
-import type { Changes } from "../../changes/changes.ts";
+import type { OwnChanges } from "../../changes/own-changes.ts";
 import type { Journal, JournalCommit } from "../../journal/journal.ts";
 import type { Operations } from "../../wire/operations.ts";
 import { versionOf } from "./bases.ts";
@@ -11,7 +11,7 @@ import type { Tree } from "../tree.ts";
 
 export interface ConflictCopiesDeps {
   tree: Tree;
-  changes: Changes;
+  changes: OwnChanges;
   operations: Operations;
   journal: Journal;
   clock: Clock;

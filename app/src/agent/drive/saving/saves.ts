@@ -1,8 +1,8 @@
 // Contents that programs here saved, among the changes of this client: which of them programs see, and what the next save of a file is made of. A save takes
 // the place of an unsent one only where it holds that one's content.
 import { type NodeState, RecentMap, type VersionId } from "@runnel/shared";
-import { type Save, isSave } from "../../changes/change.ts";
-import type { Changes } from "../../changes/changes.ts";
+import { type Save, isSave } from "../../changes/own-change.ts";
+import type { OwnChanges } from "../../changes/own-changes.ts";
 import type { ConflictCopy, JournalCommit } from "../../journal/journal.ts";
 
 /** Contents and version that a commit of an open file is over. */
@@ -31,7 +31,7 @@ const SHOWN_MAX = 10_000;
 const REMOVED_MAX = 10_000;
 
 export class Saves {
-  readonly #changes: Changes;
+  readonly #changes: OwnChanges;
   readonly #shown = new Map<number, Shown>();
   /** Version that the last save of an open file has become, by whatever attempt. */
   readonly #became = new Map<number, VersionId>();
@@ -39,7 +39,7 @@ export class Saves {
   #shownLast = SHOWN_FROM;
 
   /** `pending`: what a former process left. */
-  constructor(changes: Changes, pending: readonly JournalCommit[]) {
+  constructor(changes: OwnChanges, pending: readonly JournalCommit[]) {
     this.#changes = changes;
     for (const record of pending) this.#add(record, { state: "unsent", isAwaited: false, file: 0 });
   }

@@ -3,7 +3,7 @@
 // here of that comes when it is read.
 import type { ByteRange, Drive } from "@runnel/native/drive";
 import type { DiskRoot, NodeState } from "@runnel/shared";
-import type { Save } from "../../changes/change.ts";
+import type { Save } from "../../changes/own-change.ts";
 import type { Cache, Hold } from "../../cache/cache.ts";
 import { addRange, missingIn } from "../../cache/ranges.ts";
 import type { JournalCommit } from "../../journal/journal.ts";

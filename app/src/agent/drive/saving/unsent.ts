@@ -3,8 +3,8 @@
 import { basename } from "node:path";
 import type { Clock, Timer } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
-import type { Save } from "../../changes/change.ts";
-import type { Changes } from "../../changes/changes.ts";
+import type { Save } from "../../changes/own-change.ts";
+import type { OwnChanges } from "../../changes/own-changes.ts";
 import type { Journal, JournalCommit } from "../../journal/journal.ts";
 import type { Sender, SentContent } from "../../transfer/send-content.ts";
 import type { Session } from "../../wire/session.ts";
@@ -16,7 +16,7 @@ import type { UnsentContents } from "./unsent-contents.ts";
 
 export interface UnsentDeps {
   tree: Tree;
-  changes: Changes;
+  changes: OwnChanges;
   session: Session;
   journal: Journal;
   sender: Sender;

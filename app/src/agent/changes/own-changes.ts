@@ -2,13 +2,13 @@
 // for and told to the server is read from here.
 import type { Journal, JournalCommit } from "../journal/journal.ts";
 import { type Received, lowest, receivedOf } from "../wire/received.ts";
-import { type Change, type OwnName, type Save, isOutstanding, isSave, nodesOf } from "./change.ts";
+import { type OwnChange, type OwnName, type Save, isOutstanding, isSave, nodesOf } from "./own-change.ts";
 import { type ChangeEvent, type ChangeState, nextState } from "./change-states.ts";
 
-export class Changes {
+export class OwnChanges {
   readonly #journal: Pick<Journal, "instance" | "nextNumber" | "ending">;
-  readonly #all = new Set<Change>();
-  readonly #byNode = new Map<number, Set<Change>>();
+  readonly #all = new Set<OwnChange>();
+  readonly #byNode = new Map<number, Set<OwnChange>>();
   #highest = 0;
   #idleWaiters: { upTo: number; resolve(): void }[] = [];
 
@@ -24,18 +24,18 @@ export class Changes {
   }
 
   /** A change of names or attributes, or the number for one that follows. */
-  begin(names: readonly OwnName[] = []): Change {
+  begin(names: readonly OwnName[] = []): OwnChange {
     return this.add({ n: this.nextNumber(), state: "begun", isAwaited: true, names });
   }
 
-  add<Kind extends Change>(change: Kind): Kind {
+  add<Kind extends OwnChange>(change: Kind): Kind {
     this.#all.add(change);
     this.#index(change);
     return change;
   }
 
   /** @throws TypeError for a step that cannot happen. */
-  step(change: Change, event: ChangeEvent): ChangeState {
+  step(change: OwnChange, event: ChangeEvent): ChangeState {
     change.state = nextState(change.state, event);
     if (event === "fail" || change.state === "settled") change.isAwaited = false;
     if (change.state === "settled") {
@@ -54,7 +54,7 @@ export class Changes {
   }
 
   /** Changes that concern a node, the oldest first. */
-  of(node: number): Change[] {
+  of(node: number): OwnChange[] {
     return [...(this.#byNode.get(node) ?? [])];
   }
 
@@ -104,7 +104,7 @@ export class Changes {
     );
   }
 
-  #outstanding(): Change[] {
+  #outstanding(): OwnChange[] {
     return [...this.#all].filter(isOutstanding);
   }
 
@@ -120,11 +120,11 @@ export class Changes {
     this.#idleWaiters = this.#idleWaiters.filter((waiter) => waiter.upTo >= first);
   }
 
-  #index(change: Change): void {
+  #index(change: OwnChange): void {
     for (const node of nodesOf(change)) this.#byNode.set(node, (this.#byNode.get(node) ?? new Set()).add(change));
   }
 
-  #unindex(change: Change): void {
+  #unindex(change: OwnChange): void {
     for (const node of nodesOf(change)) {
       const changes = this.#byNode.get(node);
       changes?.delete(change);

@@ -1,18 +1,18 @@
 // The register of changes: what of them is outstanding, whose names and nodes they are, and whom they wait for.
 import { describe, expect, test } from "@jest/globals";
 import { LIMITS } from "@runnel/shared";
-import type { OwnName, Save } from "../../src/agent/changes/change.ts";
-import { Changes } from "../../src/agent/changes/changes.ts";
+import type { OwnName, Save } from "../../src/agent/changes/own-change.ts";
+import { OwnChanges } from "../../src/agent/changes/own-changes.ts";
 
 const FOLDER = 3;
 const NODE = 5;
 
-function changesFrom(first = 1, ending: number[] = []): Changes {
-  return new Changes({ instance: "here", nextNumber: () => first++, ending: () => ending });
+function changesFrom(first = 1, ending: number[] = []): OwnChanges {
+  return new OwnChanges({ instance: "here", nextNumber: () => first++, ending: () => ending });
 }
 
 /** A save of that node, which is recorded. */
-function addSave(changes: Changes, record: { node: number; instance?: string; copy?: { n: number } }): Save {
+function addSave(changes: OwnChanges, record: { node: number; instance?: string; copy?: { n: number } }): Save {
   const n = changes.nextNumber();
   const save = { n, state: "begun", isAwaited: true, names: [], node: record.node, record: { n, ...record } };
   changes.step(changes.add(save as unknown as Save), "record");

@@ -6,7 +6,7 @@ import type { ChangeState } from "./change-states.ts";
 /** A folder's name, and the node that a change binds it to, 0: none. */
 export type OwnName = readonly [folder: number, name: string, node: number];
 
-export interface Change {
+export interface OwnChange {
   n: number;
   state: ChangeState;
   /** A program waits for its first attempt. */
@@ -27,12 +27,12 @@ export interface MadeFile {
   settled: Promise<void>;
 }
 
-export interface Make extends Change {
+export interface Make extends OwnChange {
   made: MadeFile;
 }
 
 /** A content that a program saved. It takes the place of an unsent one only where it holds that one's content. */
-export interface Save extends Change {
+export interface Save extends OwnChange {
   /** The node that its program has written to. */
   node: number;
   /** Record in the journal; of another node where a file was there under the name of a new one, and where the content becomes a conflict copy. */
@@ -49,20 +49,20 @@ export interface Save extends Change {
   shownAs: number;
 }
 
-export function isMake(change: Change): change is Make {
+export function isMake(change: OwnChange): change is Make {
   return change.made !== undefined;
 }
 
-export function isSave(change: Change): change is Save {
+export function isSave(change: OwnChange): change is Save {
   return "record" in change;
 }
 
 /** Says whether it has not been answered: the next changes do not know what it leaves. */
-export function isOutstanding({ isAwaited, state }: Change): boolean {
+export function isOutstanding({ isAwaited, state }: OwnChange): boolean {
   return isAwaited && state !== "committed";
 }
 
 /** Lists the nodes that it changes, or binds names to or in. */
-export function nodesOf(change: Change): number[] {
+export function nodesOf(change: OwnChange): number[] {
   return isSave(change) ? [change.record.node] : change.names.flatMap(([folder, , node]) => [folder, node]);
 }
