@@ -58,7 +58,7 @@ function recordOf(n: number, more: Partial<JournalCommit> = {}): JournalCommit {
 function inState(saves: Rig, state: ChangeState, n = 1, file = 1): Save {
   const save = saves.save(n, file);
   for (const event of WAYS[state] ?? []) {
-    if (event === "answer") saves.answered(save, { node: NODE, seq: 8 });
+    if (event === "answer") saves.answered(save, { node: NODE, version: 8 });
     else saves.changes.step(save, event);
   }
   expect(save.state).toBe(state);
@@ -149,7 +149,7 @@ describe("an unsent save", () => {
     const newer = saves.save(2, 1, replaces);
     expect(older.state).toBe("unwanted");
     expect(saves.unsent()).toEqual([]);
-    saves.answered(older, { node: NODE, seq: 8 });
+    saves.answered(older, { node: NODE, version: 8 });
     expect(lineageOf(saves, 1, 7)).toMatchObject({ baseVersion: 7, replaces: [newer] });
     saves.changes.step(older, "settle");
     expect(saves.of(NODE)).toEqual([newer]);
@@ -182,7 +182,7 @@ describe("an unsent save", () => {
       const saves = new Rig();
       const older = unsentOf(saves, 1, 1);
       saves.changes.step(older, "send");
-      saves.answered(older, { node: 6, seq: 9 });
+      saves.answered(older, { node: 6, version: 9 });
       saves.changes.step(older, "settle");
       const lineage = lineageOf(saves, baseVersion === undefined ? 2 : 1, baseVersion ?? older.shownAs);
       expect(lineage).toMatchObject({ node: 6, baseVersion: 9, below: undefined, replaces: [] });
@@ -229,7 +229,7 @@ describe("an unsent save", () => {
     expect(saves.shownOf(CURRENT, EPOCH, true)).toBe(first);
     saves.changes.step(first, "send");
     expect(saves.isShown(first.shownAs)).toBe(true);
-    saves.answered(first, { node: NODE, seq: 8 });
+    saves.answered(first, { node: NODE, version: 8 });
     expect(saves.shownOf(CURRENT, EPOCH, true)).toBeUndefined();
     expect(saves.isShown(first.shownAs)).toBe(false);
   });

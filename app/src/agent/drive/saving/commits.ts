@@ -112,8 +112,7 @@ export class Commits {
       save = saves.begin((n) => this.recordOf(lineage, change, n), change.file);
       await this.record(save, lineage);
       sent = await this.send(save, change);
-      const { node, version: seq } = sent.result;
-      saves.answered(save, { node, seq });
+      saves.answered(save, sent.result);
     } catch (error) {
       const refusal = tree.refusalOf(lineage.node);
       await this.failed(change, save, error, refusal);
@@ -131,19 +130,17 @@ export class Commits {
 
   /** The program gets the error; the bytes wait, whatever the reason, until a later save has them or they can be sent. */
   private async failed(change: Change, save: Save | undefined, error: unknown, refusal: unknown): Promise<void> {
-    const { changes, saves, journal, unsent } = this.deps;
+    const { changes, unsent } = this.deps;
     const isRecorded = save !== undefined && save.state !== "begun";
-    if (isRecorded && refusal === undefined) return unsent.keep(save, error);
-    // The make of the file was refused: what is written to it can go nowhere.
-    this.unrecorded.set(
-      change.file,
-      change.layers.map(({ path }) => basename(path)),
-    );
     if (save?.state === "begun") changes.step(save, "settle");
-    if (!isRecorded) return;
-    changes.step(save, "drop");
-    saves.failed(save, error);
-    await journal.done(save.record.instance, save.n);
+    // The make of the file was refused: what is written to it can go nowhere.
+    if (isRecorded && refusal !== undefined) changes.step(save, "drop");
+    if (!isRecorded || refusal !== undefined)
+      this.unrecorded.set(
+        change.file,
+        change.layers.map(({ path }) => basename(path)),
+      );
+    if (isRecorded) await unsent.keep(save, error);
   }
 
   private recordOf({ node, baseVersion, below, copy, replaces }: Lineage, change: Change, n: number): JournalCommit {
@@ -222,31 +219,19 @@ export class Commits {
     if (files !== undefined) await this.deps.journal.discard(files);
   }
 
-  /** The program has its answer: the content goes to the cache, the drive reads it from there, the journal gives the layers up. Whatever fails, it is saved. */
+  /** The program has its answer: the content goes to the cache, and the drive reads it from there. A program that has the file open reads on from its own layers where that fails. */
   private async settle(file: number, save: Save, sent: SentContent): Promise<void> {
-    const { changes, contents, drive, journal } = this.deps;
-    const { record } = save;
+    const { contents, drive, unsent, saved } = this.deps;
     // After `committed`: the drive rebases a file onto a version that it has.
     await Promise.resolve();
-    try {
-      if (record.sizeBytes > 0) {
-        const content = await sent.keep(this.usersOf(file, sent));
-        this.deps.saved(content.version, record.sizeBytes);
-        contents.give(content);
-        if (drive.rebase(file, content.id)) contents.rebased(content);
-      }
-    } catch (error) {
-      // It is committed: only what should make the next read cheap is missing. A program that has the file open reads on from its own layers.
-      this.deps.log("A committed content could not be kept in the cache.", error);
-    }
-    changes.step(save, "settle");
-    try {
-      await journal.done(record.instance, record.n);
-    } catch (error) {
-      // The journal is settled by its number at the next start.
-      this.deps.log("A save that is done could not be ended in the journal.", error);
-    }
-    await sent.release().catch((error: unknown) => this.deps.log("What was sent could not be closed.", error));
+    await unsent.finish(save, sent, async () => {
+      const { sizeBytes } = save.record;
+      if (sizeBytes === 0) return;
+      const content = await sent.keep(this.usersOf(file, sent));
+      saved(content.version, sizeBytes);
+      contents.give(content);
+      if (drive.rebase(file, content.id)) contents.rebased(content);
+    });
   }
 
   private usersOf(file: number, { result }: SentContent): BaseUsers {

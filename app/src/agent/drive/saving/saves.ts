@@ -61,10 +61,10 @@ export class Saves {
   }
 
   /** The server has made that version of it. */
-  answered(save: Save, version: VersionId): void {
+  answered(save: Save, { node, version: seq }: { node: number; version: number }): void {
     this.#changes.step(save, "answer");
-    save.version = version;
-    if (save.file !== 0) this.#became.set(save.file, version);
+    save.version = { node, seq };
+    if (save.file !== 0) this.#became.set(save.file, save.version);
   }
 
   /** An attempt has failed: it waits, unless nobody wants it any more. @returns true when it waits. */

@@ -186,15 +186,14 @@ export class UnsentSaves {
 
   /** Makes one attempt; what it fails with is the save's. */
   private async attempt(save: Save): Promise<void> {
-    const { changes, saves, contents, journal, log } = this.deps;
+    const { changes, saves, contents, journal } = this.deps;
     const { node } = save.record;
     changes.step(save, "send");
     let sent: SentContent;
     try {
       if (!(await journal.verify(save.record))) return this.damage(save);
       sent = await this.send(save);
-      const { node: became, version: seq } = sent.result;
-      saves.answered(save, { node: became, seq });
+      saves.answered(save, sent.result);
     } catch (failure) {
       // Without the version below it nobody can be shown the whole.
       if (isBaseLost(failure)) {
@@ -207,14 +206,21 @@ export class UnsentSaves {
     }
     const { record } = save;
     this.report(record, sent);
+    await this.finish(save, sent, () => sent.keep());
+    for (const each of new Set([node, record.node, sent.result.node])) contents.changed(each);
+  }
+
+  /** Takes what is committed into the cache by `keep`, and settles it, unless an open file has its layers still. Whatever fails, it is saved. */
+  async finish(save: Save, sent: SentContent, keep: () => Promise<unknown>): Promise<void> {
+    const { log } = this.deps;
     try {
-      await sent.keep();
+      await keep();
     } catch (error) {
+      // Only what should make the next read cheap is missing.
       log("A committed content could not be kept in the cache.", error);
     }
     if (!isHeld(save)) await this.settle(save);
     await sent.release().catch((error: unknown) => log("What was sent could not be closed.", error));
-    for (const each of new Set([node, record.node, sent.result.node])) contents.changed(each);
   }
 
   /** Settles a save that is committed, once no open file has its layers any more. */
