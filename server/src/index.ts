@@ -66,7 +66,7 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
   }
 }
 
-/** Two servers of one user may share a data folder: the first has the guests. @throws as openSecurity() */
+/** Two servers of one user may share a data folder: the first has the devices. @throws as openSecurity() */
 async function securityOf(
   disk: Disk,
   clock: Clock,
@@ -83,7 +83,7 @@ async function securityOf(
 async function withAdmin(server: RunningServer, security: Security, hostname: string): Promise<RunningServer> {
   let endAdmin: () => Promise<void>;
   try {
-    endAdmin = await serveAdmin({ server, guests: security.guests, hostname, folder: security.folder });
+    endAdmin = await serveAdmin({ server, security, hostname });
   } catch (error) {
     await server.close();
     throw error;

@@ -1,5 +1,5 @@
 // Settings of a server, and the running server that comes of them.
-import type { Guests } from "./auth/security.ts";
+import type { Security } from "./auth/security.ts";
 
 export interface VolumeSettings {
   name: string;
@@ -53,8 +53,8 @@ export interface OfferedVolume {
 export interface RunningServer {
   /** ws://host:port or wss://host:port */
   readonly url: string;
-  /** Devices that were let in; undefined where another server of this user has those of its data folder. */
-  readonly guests: Guests | undefined;
+  /** Undefined where another server of this user has the devices of its data folder. */
+  readonly security: Pick<Security, "fingerprint"> | undefined;
   /** True while a connection of this device is open. */
   connected(device: string): boolean;
   readonly volumes: readonly OfferedVolume[];

@@ -1,7 +1,7 @@
 // The server: volumes behind one listener. Which engines they run on is for index.ts (or a simulation).
 import type { Acceptor, Clock, Executor, Link } from "@runnel/shared";
 import { Crowd, LIMITS, RunnelError } from "@runnel/shared";
-import type { Device } from "./auth/access-file.ts";
+import type { Device } from "./auth/registry-file.ts";
 import type { Security } from "./auth/security.ts";
 import { FailedLogins } from "./auth/failed-logins.ts";
 import { ThrottledWarnings } from "./host/throttled-warnings.ts";
@@ -21,7 +21,7 @@ export interface ServerDeps {
   software: string;
   /** Everyone comes with TLS. */
   isSecure: boolean;
-  /** Left out where there are no guests. */
+  /** Left out where there are no devices. */
   security: Security | undefined;
   volumes: readonly Offer[];
   /** Before any folder is opened. */
@@ -32,7 +32,7 @@ export interface ServerDeps {
 /** Listens first, so that a port in use is known before any folder is touched; who attaches meanwhile is told that the volume is being opened. */
 export async function serve(deps: ServerDeps): Promise<RunningServer> {
   const { acceptor, clock, executor, software, security, warn } = deps;
-  const access = security?.access;
+  const devices = security?.devices;
   const failedLogins = new FailedLogins(clock);
   const handlers = new Set<ConnectionHandler>();
   /** Handlers by device, with those that ended and have something under way still: it takes memory. */
@@ -77,13 +77,13 @@ export async function serve(deps: ServerDeps): Promise<RunningServer> {
       executor,
       volume: (name) => volumes.get(name)?.mustBeOpen(),
       software,
-      access,
+      devices,
       failedLogins,
       warn,
       ofDevice: () => ofDevice(handler),
       shareOf,
       cutOff: (message) => throttled.say(message),
-      known: () => {
+      authenticated: () => {
         leave();
         enter(handler);
         closeOldest(handler);
@@ -98,8 +98,8 @@ export async function serve(deps: ServerDeps): Promise<RunningServer> {
   };
   const served = (): Volume[] =>
     Array.from(volumes.values(), ({ volume }) => volume).filter((volume) => volume !== undefined);
-  access?.onRightChanged((device, name) => rightChanged(device, name, { handlers, volumes: served(), warn }));
-  access?.onRevoked((device) => cutOff(device, { handlers, volumes: served(), warn }));
+  devices?.onRightChanged((device, name) => rightChanged(device, name, { handlers, volumes: served(), warn }));
+  devices?.onRevoked((device) => cutOff(device, { handlers, volumes: served(), warn }));
   const listener = await acceptor.listen(deps.host, deps.port, handle);
   const close = async (): Promise<void> => {
     for (const handler of handlers) handler.close(new RunnelError("Unreachable", "serve", "The server stops."));
@@ -117,7 +117,7 @@ export async function serve(deps: ServerDeps): Promise<RunningServer> {
   return {
     url: `${deps.isSecure ? "wss" : "ws"}://${host}:${listener.port}`,
     volumes: [...volumes.values()],
-    guests: security?.guests,
+    security,
     connected: (device) => [...handlers].some(({ deviceId }) => deviceId === device),
     close,
   };

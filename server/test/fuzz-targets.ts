@@ -21,7 +21,7 @@ import {
   isRunnelError,
   sliceRecipe,
 } from "@runnel/shared";
-import { ACCESS_FILE, readAccess } from "../src/auth/access-file.ts";
+import { REGISTRY_FILE, readRegistry } from "../src/auth/registry-file.ts";
 import { encodeTrashRecord, parseTrashRecord } from "../src/content/folder/versions/trash.ts";
 import { replaceWhole } from "../src/host/whole-file.ts";
 import { Semaphore } from "../src/host/semaphore.ts";
@@ -304,8 +304,8 @@ async function devices(): Promise<FuzzTarget> {
       Buffer.from(JSON.stringify(rows)),
     ),
     run: async (input) => {
-      await replaceWhole(root, ACCESS_FILE, Buffer.from(input).toString());
-      await readAccess(root);
+      await replaceWhole(root, REGISTRY_FILE, Buffer.from(input).toString());
+      await readRegistry(root);
     },
   };
 }

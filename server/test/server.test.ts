@@ -31,7 +31,7 @@ interface Ground {
 
 /** Whoever has a token is the device of that name. */
 const SECURITY = {
-  access: {
+  devices: {
     deviceOf: (token: string) => ({ id: token, name: token, rights: {} }),
     onRightChanged: () => undefined,
     onRevoked: () => undefined,

@@ -3,8 +3,9 @@ import { type IncomingMessage, type ServerResponse, createServer } from "node:ht
 import { RunnelError, check, formatInvite, fromSystemError } from "@runnel/shared";
 import { listenLocally } from "../host/local-socket.ts";
 import type { RunningServer } from "../server-api.ts";
-import type { Listed } from "../auth/access.ts";
-import type { Guest, Guests } from "../auth/security.ts";
+import type { ListedInvite } from "../auth/device-registry.ts";
+import type { Device } from "../auth/registry-file.ts";
+import type { Security } from "../auth/security.ts";
 import { addressFor } from "./address.ts";
 import {
   ADMIN_BYTES_MAX,
@@ -15,18 +16,16 @@ import {
   type AdminResult,
 } from "./messages.ts";
 
-export interface AdminParts {
+export interface AdminDeps {
   server: Pick<RunningServer, "url" | "volumes" | "connected">;
-  guests: Guests;
+  security: Pick<Security, "fingerprint" | "devices" | "invite" | "folder">;
   hostname: string;
-  /** The server's own. */
-  folder: string;
 }
 
 /** Resolves to what ends it. */
-export async function serveAdmin(parts: AdminParts): Promise<() => Promise<void>> {
+export async function serveAdmin(deps: AdminDeps): Promise<() => Promise<void>> {
   const http = createServer((request, response) => {
-    answer(parts, request).then(
+    answer(deps, request).then(
       (result) => reply(response, 200, result),
       (error: unknown) => {
         const { kind, operation, message } = fromSystemError(error, "administer");
@@ -34,7 +33,7 @@ export async function serveAdmin(parts: AdminParts): Promise<() => Promise<void>
       },
     );
   });
-  return listenLocally(http, parts.folder, ADMIN_SOCKET);
+  return listenLocally(http, deps.security.folder, ADMIN_SOCKET);
 }
 
 function reply(response: ServerResponse, status: number, body: object): void {
@@ -42,60 +41,63 @@ function reply(response: ServerResponse, status: number, body: object): void {
   response.end(JSON.stringify(body));
 }
 
-async function answer(parts: AdminParts, request: IncomingMessage): Promise<object> {
+async function answer(deps: AdminDeps, request: IncomingMessage): Promise<object> {
   const name = (request.url ?? "").slice(1);
   if (request.method !== "POST" || !Object.hasOwn(ADMIN_REQUESTS, name)) throw invalid("There is no such request.");
   const body = await read(request);
+  const { devices } = deps.security;
   switch (name as AdminName) {
     case "invite":
-      return invite(parts, check(ADMIN_REQUESTS.invite, body, name));
+      return invite(deps, check(ADMIN_REQUESTS.invite, body, name));
     case "devices":
-      return { devices: parts.guests.list().map((guest) => shown(parts, guest)) } satisfies AdminResult<"devices">;
+      return { devices: devices.list().map((device) => shown(deps, device)) } satisfies AdminResult<"devices">;
     case "revoke": {
       const { device } = check(ADMIN_REQUESTS.revoke, body, name);
-      return { revoked: shown(parts, await parts.guests.revoke(device)) } satisfies AdminResult<"revoke">;
+      return { revoked: shown(deps, await devices.revoke(device)) } satisfies AdminResult<"revoke">;
     }
     case "right":
-      return setRight(parts, check(ADMIN_REQUESTS.right, body, name));
+      return setRight(deps, check(ADMIN_REQUESTS.right, body, name));
     case "invites":
-      return { invites: parts.guests.listInvites().map(shownInvite) } satisfies AdminResult<"invites">;
+      return { invites: devices.listInvites().map(shownInvite) } satisfies AdminResult<"invites">;
     case "withdraw": {
       const asked = check(ADMIN_REQUESTS.withdraw, body, name);
-      return { withdrawn: shownInvite(await parts.guests.withdraw(asked.invite)) } satisfies AdminResult<"withdraw">;
+      return { withdrawn: shownInvite(await devices.withdraw(asked.invite)) } satisfies AdminResult<"withdraw">;
     }
   }
 }
 
-async function invite(parts: AdminParts, asked: AdminRequest<"invite">): Promise<AdminResult<"invite">> {
-  const { server, guests, hostname } = parts;
+async function invite(deps: AdminDeps, asked: AdminRequest<"invite">): Promise<AdminResult<"invite">> {
+  const { server, security, hostname } = deps;
   const { volume, isReadOnly, person, lastsMs } = asked;
   mustBeServed(server, volume, "invite");
   const address = addressFor(server.url, asked.address, hostname);
-  const { secret, untilMs } = await guests.invite({ volume, right: isReadOnly ? "read" : "write", person, lastsMs });
-  const fingerprint = guests.fingerprint === undefined ? {} : { fingerprint: guests.fingerprint };
+  const { secret, untilMs } = await security.invite({ volume, right: isReadOnly ? "read" : "write", person, lastsMs });
+  const fingerprint = security.fingerprint === undefined ? {} : { fingerprint: security.fingerprint };
   const text = formatInvite({ place: address, volume, secret, ...fingerprint });
   return { invite: text, volume, isReadOnly, address, untilMs };
 }
 
 /** A right on a volume that is not served any more can still be taken away. */
-async function setRight(parts: AdminParts, asked: AdminRequest<"right">): Promise<AdminResult<"right">> {
+async function setRight(deps: AdminDeps, asked: AdminRequest<"right">): Promise<AdminResult<"right">> {
   const { device, volume, right } = asked;
-  if (right !== "none") mustBeServed(parts.server, volume, "right");
-  return { device: shown(parts, await parts.guests.setRight(device, volume, right === "none" ? undefined : right)) };
+  if (right !== "none") mustBeServed(deps.server, volume, "right");
+  return {
+    device: shown(deps, await deps.security.devices.setRight(device, volume, right === "none" ? undefined : right)),
+  };
 }
 
-function mustBeServed({ volumes }: AdminParts["server"], volume: string, operation: string): void {
+function mustBeServed({ volumes }: AdminDeps["server"], volume: string, operation: string): void {
   if (volumes.some(({ name }) => name === volume)) return;
   const names = volumes.map(({ name }) => name).join(", ");
   throw new RunnelError("NotFound", operation, `The server has no volume ${volume}. It has: ${names}.`);
 }
 
-function shownInvite({ right, usedBy, ...rest }: Listed): AdminResult<"withdraw">["withdrawn"] {
+function shownInvite({ right, usedBy, ...rest }: ListedInvite): AdminResult<"withdraw">["withdrawn"] {
   return { ...rest, isReadOnly: right === "read", usedBy: usedBy ?? null };
 }
 
-function shown({ server }: AdminParts, guest: Guest): AdminResult<"revoke">["revoked"] {
-  const { id, name, person, grants, createdMs, revokedMs = null } = guest;
+function shown({ server }: AdminDeps, device: Device): AdminResult<"revoke">["revoked"] {
+  const { id, name, person, grants, createdMs, revokedMs = null } = device;
   const volumes = grants.map(({ volume, right }) => ({ name: volume, isReadOnly: right === "read" }));
   return { id, name, person, volumes, createdMs, revokedMs, isConnected: server.connected(id) };
 }

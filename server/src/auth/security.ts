@@ -1,12 +1,11 @@
-// A server's own folder in its data: key, certificate, and who was let in; and what an administrator does with it.
+// A server's own folder in its data: key, certificate, and device registry.
 import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import type { Clock, Disk, TlsIdentity } from "@runnel/shared";
 import { fingerprintOf } from "@runnel/shared";
 import { openData } from "../served-folders.ts";
 import { ServingLock } from "../volume/serving-lock.ts";
-import type { Device, Right } from "./access-file.ts";
-import { Access, type Invitation, type Listed } from "./access.ts";
+import { DeviceRegistry, type Invitation } from "./device-registry.ts";
 import { givenIdentity, vouchesForItself } from "./given-identity.ts";
 import { OWN_FOLDER } from "./own-folder.ts";
 import { hasOwnIdentity, ownIdentity } from "./own-identity.ts";
@@ -19,33 +18,14 @@ export interface Invited {
   untilMs: number;
 }
 
-/** A device, as an administrator sees it. */
-export type Guest = Omit<Device, "tokenDigest">;
-
-export interface Guests {
-  /**
-   * Fingerprint of the key, for invites; undefined when an authority vouches for it, or nobody has been invited yet.
-   */
-  readonly fingerprint: string | undefined;
-  invite(invitation: Invitation): Promise<Invited>;
-  list(): Guest[];
-  /** Revokes a device, given by id or name; its connections end at once. @throws RunnelError NotFound, Invalid */
-  revoke(asked: string): Promise<Guest>;
-  /**
-   * Sets the right of a device, given by id or name; undefined takes it away. It holds at once, also for what the
-   * device has open. @throws RunnelError NotFound, Invalid
-   */
-  setRight(asked: string, volume: string, right: Right | undefined): Promise<Guest>;
-  listInvites(): Listed[];
-  /** @throws RunnelError NotFound, Invalid */
-  withdraw(id: string): Promise<Listed>;
-}
-
 export interface Security {
   /** Identity for TLS; undefined when nobody has been invited yet. */
   readonly identity: TlsIdentity | undefined;
-  access: Access;
-  guests: Guests;
+  /** Fingerprint of the key, for invites; undefined when an authority vouches for it, or nobody has been invited yet. */
+  readonly fingerprint: string | undefined;
+  devices: DeviceRegistry;
+  /** Invites somebody to become a device; the server has a key from then on. */
+  invite(invitation: Invitation): Promise<Invited>;
   /** The server's own. */
   folder: string;
   /** When the server has ended. */
@@ -55,7 +35,7 @@ export interface Security {
 export interface SecurityChoice {
   given?: { certificatePath: string; keyPath: string };
   hostname: string;
-  /** A key is made when the first guest is invited: most servers of one user never have any. */
+  /** A key is made when the first device is invited: most servers of one user never have any. */
   isLate: boolean;
 }
 
@@ -87,29 +67,21 @@ export async function openSecurity(
     };
     const needIdentity = (): Promise<void> => (making ??= makeIdentity());
     if (!isLate || (await hasOwnIdentity(root))) await needIdentity();
-    const access = await Access.open(root, clock);
-    const guests: Guests = {
+    const devices = await DeviceRegistry.open(root, clock);
+    return {
+      get identity() {
+        return identity;
+      },
       get fingerprint() {
         return identity !== undefined && vouchesForItself(identity)
           ? fingerprintOf(new X509Certificate(identity.certificate))
           : undefined;
       },
+      devices,
       invite: async (invitation) => {
         await needIdentity();
-        return access.invite(invitation);
+        return devices.invite(invitation);
       },
-      list: () => access.list().map(shown),
-      revoke: async (asked) => shown(await access.revoke(asked)),
-      setRight: async (asked, volume, right) => shown(await access.setRight(asked, volume, right)),
-      listInvites: () => access.listInvites(),
-      withdraw: (id) => access.withdraw(id),
-    };
-    return {
-      get identity() {
-        return identity;
-      },
-      access,
-      guests,
       folder: root.path,
       release,
     };
@@ -117,8 +89,4 @@ export async function openSecurity(
     await release();
     throw error;
   }
-}
-
-function shown({ tokenDigest: _digest, ...guest }: Device): Guest {
-  return guest;
 }

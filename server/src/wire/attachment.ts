@@ -1,7 +1,7 @@
 // An attachment of a connection: the channel that `attach` opened stays open and carries the volume's feed.
 import type { Change, Channel, FeedFromClient, VersionId } from "@runnel/shared";
 import { FEED_FROM_CLIENT, RunnelError, check, packChange } from "@runnel/shared";
-import type { Right } from "../auth/access-file.ts";
+import type { Right } from "../auth/registry-file.ts";
 import type { FeedSender, Holder } from "../feed/holder.ts";
 import type { Volume } from "../volume/volume.ts";
 import { OperationOrder } from "./operation-order.ts";

@@ -12,8 +12,8 @@ import {
   isRunnelError,
   isVolumeRequest,
 } from "@runnel/shared";
-import type { Device } from "../auth/access-file.ts";
-import { type Access, revoked } from "../auth/access.ts";
+import type { Device } from "../auth/registry-file.ts";
+import { type DeviceRegistry, revoked } from "../auth/device-registry.ts";
 import type { FailedLogins } from "../auth/failed-logins.ts";
 import type { Volume } from "../volume/volume.ts";
 import { AnswerTurns } from "./answer-turns.ts";
@@ -25,21 +25,21 @@ import { serveRequest } from "./requests/index.ts";
 /** Requests that come without an attachment. */
 type ConnectionRequestName = Exclude<RequestName, VolumeRequestName>;
 
-export interface HandlerParts {
+export interface HandlerDeps {
   link: Link;
   clock: Clock;
   executor: Executor;
   /** Returns undefined when there is none of the name. @throws Unavailable, Busy: why it cannot be attached now. */
   volume(name: string): Volume | undefined;
-  access: Access | undefined;
+  devices: DeviceRegistry | undefined;
   failedLogins: FailedLogins;
   /** "Runnel 0.1.0" */
   software: string;
   warn(message: string, error?: unknown): void;
   /** Said of a client that was cut off; left out: as a warning. */
   cutOff?(message: string): void;
-  /** It is known now whose connection it is. */
-  known?(): void;
+  /** The connection is authenticated now. */
+  authenticated?(): void;
   /** Returns the share of the connection's device; absent when each connection is alone. */
   shareOf?(device: Device): DeviceShare;
   /** All connections of its device, this one too, and those that ended with something still under way; left out: it is alone. */
@@ -56,7 +56,7 @@ const DRAIN_POLL_MS = 5;
 const DEVICE_DRAIN_BYTES = 4 * 1024 * 1024;
 
 export class ConnectionHandler {
-  private readonly parts: HandlerParts;
+  private readonly deps: HandlerDeps;
   private readonly connection: Connection;
   private readonly attachments: Attachments;
   private readonly handshake: Handshake;
@@ -67,12 +67,12 @@ export class ConnectionHandler {
   /** Requests. */
   private underWay = 0;
 
-  constructor(parts: HandlerParts) {
-    this.parts = parts;
+  constructor(deps: HandlerDeps) {
+    this.deps = deps;
     this.handshake = new Handshake({
-      ...parts,
+      ...deps,
       admitted: () => {
-        parts.known?.();
+        deps.authenticated?.();
         this.connection.admit();
       },
       overdue: (error) => this.close(error),
@@ -84,7 +84,7 @@ export class ConnectionHandler {
     };
     this.answers = new AnswerTurns(reading, () => this.places.answers);
     this.attachments = new Attachments({
-      ...parts,
+      ...deps,
       handshake: this.handshake,
       answers: this.answers,
       attaching: ({ volume, instance }) => {
@@ -92,11 +92,11 @@ export class ConnectionHandler {
       },
     });
     this.connection = new Connection({
-      link: parts.link,
+      link: deps.link,
       isClient: false,
       isUnauthenticated: true,
-      clock: parts.clock,
-      executor: parts.executor,
+      clock: deps.clock,
+      executor: deps.executor,
       turns: {
         tryTake: (bytes) => this.share?.turns.tryTake(bytes) ?? true,
         take: async (bytes) => this.share?.turns.take(bytes),
@@ -136,11 +136,11 @@ export class ConnectionHandler {
 
   private closed(error: RunnelError): void {
     this.handshake.end();
-    const { warn, cutOff = warn } = this.parts;
+    const { warn, cutOff = warn } = this.deps;
     if (isRunnelError(error, "Invalid", "TooLarge")) cutOff(`A client was cut off: ${error.message}`);
     this.attachments.lost();
-    this.parts.ended();
-    if (this.underWay === 0) this.parts.gone?.();
+    this.deps.ended();
+    if (this.underWay === 0) this.deps.gone?.();
   }
 
   private async whileUnderWay(channel: Channel, work: Promise<void>): Promise<void> {
@@ -149,7 +149,7 @@ export class ConnectionHandler {
       await work;
     } finally {
       channel.readNoMore();
-      if (--this.underWay === 0 && !this.connection.isOpen) this.parts.gone?.();
+      if (--this.underWay === 0 && !this.connection.isOpen) this.deps.gone?.();
     }
   }
 
@@ -220,7 +220,7 @@ export class ConnectionHandler {
   }
 
   private get device(): ReadonlySet<ConnectionHandler> {
-    return this.parts.ofDevice?.() ?? new Set([this]);
+    return this.deps.ofDevice?.() ?? new Set([this]);
   }
 
   /** Answers to a client that asks on without reading them are not kept for ever. */
@@ -271,7 +271,7 @@ export class ConnectionHandler {
 
   private get share(): DeviceShare | undefined {
     const { device } = this.handshake;
-    return device === undefined ? undefined : this.parts.shareOf?.(device);
+    return device === undefined ? undefined : this.deps.shareOf?.(device);
   }
 
   private get places(): DevicePlaces {
@@ -307,7 +307,7 @@ export class ConnectionHandler {
   private async until(isSo: () => boolean): Promise<void> {
     while (!isSo()) {
       await new Promise<void>((resolve) => {
-        this.parts.clock.after(DRAIN_POLL_MS, resolve);
+        this.deps.clock.after(DRAIN_POLL_MS, resolve);
       });
     }
   }

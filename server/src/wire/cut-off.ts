@@ -1,11 +1,11 @@
 // Ends what a device has open and holds when it loses its rights: at once, whatever it is doing.
 import { RunnelError } from "@runnel/shared";
-import type { Device } from "../auth/access-file.ts";
-import { rightOn } from "../auth/access.ts";
+import type { Device } from "../auth/registry-file.ts";
+import { rightOn } from "../auth/device-registry.ts";
 import type { Volume } from "../volume/volume.ts";
 import type { ConnectionHandler } from "./connection-handler.ts";
 
-export interface CutOffParts {
+export interface CutOffDeps {
   handlers: ReadonlySet<ConnectionHandler>;
   /** Volumes that are served now. */
   volumes: readonly Volume[];
@@ -16,7 +16,7 @@ export interface CutOffParts {
  * Cuts off a device whose access was withdrawn. Its connections end first: from then on it can ask nothing. Nobody
  * waits for what it may still hold, and nothing that it began is kept.
  */
-export function cutOff(device: Device, { handlers, volumes, warn }: CutOffParts): void {
+export function cutOff(device: Device, { handlers, volumes, warn }: CutOffDeps): void {
   for (const handler of handlers) if (handler.deviceId === device.id) handler.revoke();
   for (const volume of volumes) {
     forgetHolders(device, volume, warn);
@@ -29,7 +29,7 @@ export function cutOff(device: Device, { handlers, volumes, warn }: CutOffParts)
 }
 
 /** Makes the device attach anew, and says why: its right on a volume has changed. */
-export function rightChanged(device: Device, name: string, { handlers, volumes, warn }: CutOffParts): void {
+export function rightChanged(device: Device, name: string, { handlers, volumes, warn }: CutOffDeps): void {
   const error = new RunnelError("Unreachable", "attach", "What this device may do was changed.");
   for (const handler of handlers) if (handler.uses(device.id, name)) handler.close(error);
   const volume = volumes.find((each) => each.name === name);
@@ -37,7 +37,7 @@ export function rightChanged(device: Device, name: string, { handlers, volumes, 
 }
 
 /** Waits no longer for what the device may still hold of the volume. */
-function forgetHolders(device: Device, volume: Volume, warn: CutOffParts["warn"]): void {
+function forgetHolders(device: Device, volume: Volume, warn: CutOffDeps["warn"]): void {
   for (const instance of volume.feed.drop(device.id)) {
     volume.meta
       .setAttached(instance, 0)

@@ -12,15 +12,15 @@ import {
   isProof,
   isRunnelError,
 } from "@runnel/shared";
-import type { Device, Right } from "../auth/access-file.ts";
-import { type Access, rightOn } from "../auth/access.ts";
+import type { Device, Right } from "../auth/registry-file.ts";
+import { type DeviceRegistry, rightOn } from "../auth/device-registry.ts";
 import type { FailedLogins } from "../auth/failed-logins.ts";
 
 export interface HandshakeDeps {
   link: Link;
   clock: Clock;
-  /** Left out where there are no guests: who gets here may do everything, without TLS once it has proved to be of the server's user. */
-  access: Access | undefined;
+  /** Undefined where there are no devices: who gets here may do everything, without TLS once it has proved to be of the server's user. */
+  devices: DeviceRegistry | undefined;
   failedLogins: FailedLogins;
   /** Software of this server. */
   software: string;
@@ -36,15 +36,15 @@ export class Handshake {
   device: Device | undefined;
   /** Features that the client offers. */
   features: readonly string[] = [];
-  private readonly parts: HandshakeDeps;
+  private readonly deps: HandshakeDeps;
   private readonly timer: Timer;
   private hasGreeted = false;
 
-  constructor(parts: HandshakeDeps) {
-    this.parts = parts;
-    parts.link.limit(LIMITS.unauthenticatedBytes);
-    this.timer = parts.clock.after(TIMING.loginGraceMs, () =>
-      parts.overdue(new RunnelError("Unreachable", "hello", "The connection did not say in time whose it is.")),
+  constructor(deps: HandshakeDeps) {
+    this.deps = deps;
+    deps.link.limit(LIMITS.unauthenticatedBytes);
+    this.timer = deps.clock.after(TIMING.loginGraceMs, () =>
+      deps.overdue(new RunnelError("Unreachable", "hello", "The connection did not say in time whose it is.")),
     );
   }
 
@@ -66,16 +66,16 @@ export class Handshake {
       );
     }
     if (this.hasGreeted) throw invalid("hello", "hello comes once.");
-    const { access, link } = this.parts;
+    const { devices, link } = this.deps;
     if (link.ownerProof !== undefined && !isProof(proof ?? "", link.ownerProof)) throw notOwner();
     // A known token is let in whoever else fails from its address.
-    if (!this.isOwner && token !== undefined) this.device = this.counted(() => access?.deviceOf(token));
+    if (!this.isOwner && token !== undefined) this.device = this.counted(() => devices?.deviceOf(token));
     this.hasGreeted = true;
     this.who = software;
     this.features = features;
     const answer: SentResultOf<"hello"> = {
       protocol: PROTOCOL_VERSION,
-      software: this.parts.software,
+      software: this.deps.software,
       termMs: 0,
       features: [...PROTOCOL_FEATURES],
     };
@@ -84,16 +84,16 @@ export class Handshake {
   }
 
   async join(channel: Channel, request: RequestOf<"join">): Promise<void> {
-    const { access, failedLogins, link } = this.parts;
+    const { devices, failedLogins, link } = this.deps;
     if (!this.hasGreeted) throw notGreeted("join");
-    if (access === undefined || this.isOwner)
+    if (devices === undefined || this.isOwner)
       throw new RunnelError("Unsupported", "join", "Who runs the server needs no invite.");
     // Attachments of a connection belong to one device.
     if (this.device !== undefined) throw joined();
     const retryAfterMs = failedLogins.waitMs(link.remoteAddress);
     if (retryAfterMs > 0) throw tooOften(retryAfterMs);
     try {
-      const { device, volume, right } = await access.join(request);
+      const { device, volume, right } = await devices.join(request);
       this.device = device;
       channel.end({ device: device.name, volume, isReadOnly: right === "read" });
       this.admitIfAuthenticated();
@@ -135,14 +135,14 @@ export class Handshake {
 
   /** Nothing is said on a link without TLS before it is proved. */
   private get isOwner(): boolean {
-    return this.parts.access === undefined || this.parts.link.ownerProof !== undefined;
+    return this.deps.devices === undefined || this.deps.link.ownerProof !== undefined;
   }
 
   private admitIfAuthenticated(): void {
     if (!this.isAuthenticated) return;
     this.timer.cancel();
-    this.parts.link.limit(undefined);
-    this.parts.admitted();
+    this.deps.link.limit(undefined);
+    this.deps.admitted();
   }
 
   private counted<T>(work: () => T): T {
@@ -156,7 +156,7 @@ export class Handshake {
   /** Returns the error to report: a client that tries too often hears nothing of what was wrong. */
   private failed(error: unknown): unknown {
     if (!isRunnelError(error, "Denied")) return error;
-    const { failedLogins, link } = this.parts;
+    const { failedLogins, link } = this.deps;
     const retryAfterMs = failedLogins.waitMs(link.remoteAddress);
     failedLogins.failed(link.remoteAddress);
     return retryAfterMs > 0 ? tooOften(retryAfterMs) : error;

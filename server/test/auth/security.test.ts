@@ -7,12 +7,12 @@ test("two that are the first to be invited, at the same moment, are told of the 
   const clock = new SimulatedClock();
   const disk = new SimulatedDisk({ clock, seed: 1 });
   const security = await openSecurity(disk, clock, "/data", { hostname: "files", isLate: true });
-  expect([security.identity, security.guests.fingerprint]).toEqual([undefined, undefined]);
+  expect([security.identity, security.fingerprint]).toEqual([undefined, undefined]);
   const invitation = { volume: "docs", right: "write", person: "", lastsMs: 1000 } as const;
   const told = await Promise.all(
     ["one", "other"].map(async () => {
-      await security.guests.invite(invitation);
-      return security.guests.fingerprint;
+      await security.invite(invitation);
+      return security.fingerprint;
     }),
   );
   await security.release();

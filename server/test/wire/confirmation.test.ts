@@ -12,7 +12,7 @@ import {
   VOLUME_REQUEST_NAMES,
   type VolumeRequestName,
 } from "@runnel/shared";
-import { Access } from "../../src/auth/access.ts";
+import { DeviceRegistry } from "../../src/auth/device-registry.ts";
 import { VolumeRig, bytesOf } from "../volume/volume-rig.ts";
 import { type Attached, ServerRig, instanceOf, kindOf } from "./server-rig.ts";
 
@@ -24,12 +24,12 @@ let wire: ServerRig;
 let other: ServerRig;
 /** Client that has the right on the volume "other". */
 let owner: Attached;
-let guest: Attached;
-/** The content's version in the volume that the guest has no right on, and its recipe. */
+let device: Attached;
+/** The content's version in the volume that the device has no right on, and its recipe. */
 let hidden: { node: number; seq: number };
 let hiddenFolder: number;
 
-/** The guest may write to docs and nothing else; the secret lies in the volume "other" only. */
+/** The device may write to docs and nothing else; the secret lies in the volume "other" only. */
 beforeEach(async () => {
   other = new ServerRig(await VolumeRig.open(2));
   owner = await (await other.greeted()).attach(instanceOf("2"));
@@ -40,13 +40,13 @@ beforeEach(async () => {
   wire = await ServerRig.open();
   wire.others.set("other", other.rig.volume);
   const root = await wire.rig.disk.openRoot("/data/_server", { permissions: 0o700 });
-  wire.access = await Access.open(root, wire.rig.clock);
+  wire.devices = await DeviceRegistry.open(root, wire.rig.clock);
   const invite = { volume: "docs", right: "write", person: "", lastsMs: 3_600_000 } as const;
-  const { secret } = await wire.rig.run(wire.access.invite(invite));
-  await wire.rig.run(wire.access.join({ secret, token: TOKEN, name: "guest" }));
+  const { secret } = await wire.rig.run(wire.devices.invite(invite));
+  await wire.rig.run(wire.devices.join({ secret, token: TOKEN, name: "laptop" }));
   const client = wire.connect();
-  await client.call("hello", { protocol: 1, software: "guest", token: TOKEN });
-  guest = await client.attach(instanceOf("1"));
+  await client.call("hello", { protocol: 1, software: "laptop", token: TOKEN });
+  device = await client.attach(instanceOf("1"));
 });
 
 afterEach(async () => {
@@ -59,9 +59,9 @@ async function answerTo(
   bytes: Uint8Array,
   name: (upload: ReturnType<Attached["openWrite"]>, recipe: Recipe) => void,
 ): Promise<unknown> {
-  const node = await guest.make(ROOT_NODE, `try-${guest.n}`);
+  const node = await device.make(ROOT_NODE, `try-${device.n}`);
   const recipe = await wire.rig.executor.chunkBytes(bytes);
-  const upload = guest.openWrite({ node, base: 0, sizeBytes: bytes.length });
+  const upload = device.openWrite({ node, base: 0, sizeBytes: bytes.length });
   name(upload, recipe);
   await upload.end(recipe);
   const reply = await upload.reply().catch((error: unknown) => error);
@@ -78,7 +78,7 @@ const NAMING = VOLUME_REQUEST_NAMES.filter((name) => {
 
 /** All that the server says to a request, and to what is left of it. */
 async function saidTo(name: VolumeRequestName, tree: SampleTree): Promise<unknown> {
-  const channel = guest.client.connection.ask(name, guest.numbered(REQUESTS[name].sample(tree)));
+  const channel = device.client.connection.ask(name, device.numbered(REQUESTS[name].sample(tree)));
   const listen = async (): Promise<unknown[]> => {
     const said: unknown[] = [];
     for (let item = await channel.next(); item !== undefined; item = await channel.next()) said.push(item);
@@ -108,23 +108,23 @@ describe("a volume without a right", () => {
     for (const apart of [0, 77]) {
       const file = { node: hidden.node + apart, seq: hidden.seq };
       const folder = hiddenFolder + apart;
-      answers.push(leaving(await saidTo(name, { file, folder, newNode: guest.newNode() }), file.node, folder));
+      answers.push(leaving(await saidTo(name, { file, folder, newNode: device.newNode() }), file.node, folder));
     }
     expect(answers[0]).toBe(answers[1]);
     expect(wire.rig.volume.seq).toBe(seq);
   });
 
   test("[W77] tells nothing on the feed of another, and its epoch resumes nothing there", async () => {
-    await guest.find({ isDeep: true, follow: true });
-    expect((await guest.renew())?.[0]).toBe("current");
-    guest.channel.send(["unfollow", [hidden.node]]);
-    const told = guest.feed.length;
+    await device.find({ isDeep: true, follow: true });
+    expect((await device.renew())?.[0]).toBe("current");
+    device.channel.send(["unfollow", [hidden.node]]);
+    const told = device.feed.length;
     await owner.write(hidden.node, hidden.seq, NOWHERE);
     await owner.make(ROOT_NODE, "another secret");
     await wire.rig.clock.advance(1_000);
-    expect(guest.feed).toHaveLength(told);
+    expect(device.feed).toHaveLength(told);
     const { epoch, seq } = other.rig.volume;
-    const again = await guest.client.attach(instanceOf("4"), { epoch, seq: seq - 1, follows: "all" });
+    const again = await device.client.attach(instanceOf("4"), { epoch, seq: seq - 1, follows: "all" });
     expect(again.facts.isResumed).toBe(false);
     await wire.rig.clock.advance(1_000);
     expect(again.seqs).toEqual([]);
@@ -134,8 +134,8 @@ describe("a volume without a right", () => {
     const kinds: string[] = [];
     for (const bytes of [SECRET, NOWHERE]) {
       const recipe = await wire.rig.executor.chunkBytes(bytes);
-      const node = await guest.make(ROOT_NODE, `guess-${kinds.length}`);
-      const upload = guest.openWrite({ node, base: 0, sizeBytes: bytes.length });
+      const node = await device.make(ROOT_NODE, `guess-${kinds.length}`);
+      const upload = device.openWrite({ node, base: 0, sizeBytes: bytes.length });
       upload.known(recipe, hidden, 0);
       await upload.end(recipe);
       expect(await upload.reply()).toEqual(["need", [0]]);
@@ -165,9 +165,9 @@ describe("a volume without a right", () => {
     for (const version of [hidden, never]) {
       const copy = await answerTo(SECRET, (upload, recipe) => upload.copy(version, 0, recipe.lengths.length));
       expect(copy).toMatchObject({ kind: "Gone" });
-      expect(await kindOf(guest.fetch(version))).toBe("Gone");
+      expect(await kindOf(device.fetch(version))).toBe("Gone");
       const range = { version: [version.node, version.seq], from: 0, count: 10 };
-      expect(await kindOf(guest.call("getHash", range))).toBe("Gone");
+      expect(await kindOf(device.call("getHash", range))).toBe("Gone");
     }
   });
 
@@ -182,19 +182,19 @@ describe("a volume without a right", () => {
   });
 
   test("[W77] is nothing that a fetch may hold: naming it saves nothing and says nothing", async () => {
-    const node = await guest.make(ROOT_NODE, "own");
-    const { version } = await guest.write(node, 0, SECRET);
+    const node = await device.make(ROOT_NODE, "own");
+    const { version } = await device.write(node, 0, SECRET);
     const own = { node, seq: version };
-    const without = await guest.fetch(own);
+    const without = await device.fetch(own);
     for (const held of [hidden, { node: hidden.node + 5, seq: 1 }]) {
-      const named = await guest.fetch(own, { held: [[held.node, held.seq]] });
+      const named = await device.fetch(own, { held: [[held.node, held.seq]] });
       expect(named.bulk.map(({ length }) => length)).toEqual(without.bulk.map(({ length }) => length));
       expect(named.items.slice(1)).toEqual(without.items.slice(1));
     }
   });
 
   test("[W72] cannot be attached, also beside one that can", async () => {
-    const channel = guest.client.connection.open("attach", {
+    const channel = device.client.connection.open("attach", {
       volume: "other",
       instance: instanceOf("3"),
       wantsNodes: false,
@@ -204,8 +204,8 @@ describe("a volume without a right", () => {
 });
 
 test("[W77] a place in a file of one's own proves nothing that does not lie there", async () => {
-  const node = await guest.make(ROOT_NODE, "own");
-  const { version } = await guest.write(node, 0, bytesOf(14, 60_000));
+  const node = await device.make(ROOT_NODE, "own");
+  const { version } = await device.write(node, 0, bytesOf(14, 60_000));
   const own = { node, seq: version };
   const answers = [
     await answerTo(SECRET, (upload, recipe) => upload.known(recipe, own, 0)),
@@ -218,12 +218,12 @@ test("[W77] a place in a file of one's own proves nothing that does not lie ther
 });
 
 test("what the volume itself has is not sent again: the same ways lead to it", async () => {
-  const node = await guest.make(ROOT_NODE, "own");
-  const { version } = await guest.write(node, 0, SECRET);
+  const node = await device.make(ROOT_NODE, "own");
+  const { version } = await device.write(node, 0, SECRET);
   await wire.rig.clock.advance(1000);
   const recipe = await wire.rig.executor.chunkBytes(SECRET);
-  const copy = await guest.make(ROOT_NODE, "copy");
-  const upload = guest.openWrite({ node: copy, base: 0, sizeBytes: SECRET.length });
+  const copy = await device.make(ROOT_NODE, "copy");
+  const upload = device.openWrite({ node: copy, base: 0, sizeBytes: SECRET.length });
   upload.known(recipe, { node, seq: version }, 0);
   expect((await upload.finish(recipe)).node).toBe(copy);
 });

@@ -13,7 +13,7 @@ import {
 } from "@runnel/shared";
 import { encodeCbor, encodeFrame, encodeVarint, FRAME } from "@runnel/shared";
 import { zstdCompressSync } from "node:zlib";
-import { Access } from "../../src/auth/access.ts";
+import { DeviceRegistry } from "../../src/auth/device-registry.ts";
 import { cutOff, rightChanged } from "../../src/wire/cut-off.ts";
 import { bytesOf } from "../volume/volume-rig.ts";
 import { type Attached, type Client, ServerRig, instanceOf, kindOf } from "./server-rig.ts";
@@ -26,13 +26,13 @@ const HELLO = { protocol: 1, software: "test client" };
 const SAID_AT_ONCE = 1000;
 
 let wire: ServerRig;
-let access: Access;
+let devices: DeviceRegistry;
 
 beforeEach(async () => {
   wire = await ServerRig.open();
   const root = await wire.rig.disk.openRoot("/data/_server", { permissions: 0o700 });
-  access = await Access.open(root, wire.rig.clock);
-  wire.access = access;
+  devices = await DeviceRegistry.open(root, wire.rig.clock);
+  wire.devices = devices;
 });
 
 afterEach(async () => {
@@ -40,11 +40,11 @@ afterEach(async () => {
 });
 
 async function newSecret(right: "read" | "write" = "write", volume = "docs"): Promise<string> {
-  return (await wire.rig.run(access.invite({ volume, right, person: "", lastsMs: 3_600_000 }))).secret;
+  return (await wire.rig.run(devices.invite({ volume, right, person: "", lastsMs: 3_600_000 }))).secret;
 }
 
 async function newDevice(letter: string, right: "read" | "write" = "write"): Promise<void> {
-  await wire.rig.run(access.join({ secret: await newSecret(right), token: tokenOf(letter), name: letter }));
+  await wire.rig.run(devices.join({ secret: await newSecret(right), token: tokenOf(letter), name: letter }));
 }
 
 /** A connection that says hello with this token. */
@@ -157,7 +157,7 @@ describe("a connection", () => {
   });
 
   test("[W72] finds no volume that it has no right on, whether it is there or not", async () => {
-    await wire.rig.run(access.join({ secret: await newSecret("write", "other"), token: tokenOf("a"), name: "a" }));
+    await wire.rig.run(devices.join({ secret: await newSecret("write", "other"), token: tokenOf("a"), name: "a" }));
     const client = await known("a");
     const answers: unknown[] = [];
     for (const volume of ["docs", "nothing"]) {
@@ -171,7 +171,7 @@ describe("a connection", () => {
   });
 
   test("on plain ws is let in without a token, and asks for no invite", async () => {
-    wire.access = undefined;
+    wire.devices = undefined;
     const client = await wire.greeted();
     expect((await client.attach(ONE)).facts.isReadOnly).toBe(false);
     expect(await kindOf(client.call("join", { secret: "x".repeat(22), token: tokenOf("a"), name: "a" }))).toBe(
@@ -221,8 +221,8 @@ describe("the right to read only", () => {
       await wire.close();
       wire = await ServerRig.open();
       const root = await wire.rig.disk.openRoot("/data/_server", { permissions: 0o700 });
-      access = await Access.open(root, wire.rig.clock);
-      wire.access = access;
+      devices = await DeviceRegistry.open(root, wire.rig.clock);
+      wire.devices = devices;
       const reader = await tryRequest(name, "read");
       expect(reader).toEqual({ kind: writer.hasEffect ? "ReadOnly" : "done", hasEffect: false });
     },
@@ -343,8 +343,8 @@ describe("a device that is revoked", () => {
   beforeEach(() => {
     const { handlers, rig } = wire;
     const parts = { handlers, volumes: [rig.volume], warn: (message: string) => rig.warnings.push(message) };
-    access.onRevoked((device) => cutOff(device, parts));
-    access.onRightChanged((device, volume) => rightChanged(device, volume, parts));
+    devices.onRevoked((device) => cutOff(device, parts));
+    devices.onRightChanged((device, volume) => rightChanged(device, volume, parts));
   });
 
   test("[W76] is cut off at once with 4003, and told so when it comes again; others are not", async () => {
@@ -352,7 +352,7 @@ describe("a device that is revoked", () => {
     await newDevice("b");
     const [one, other] = [await known("a"), await known("b")];
     await one.attach(ONE);
-    await wire.rig.run(access.revoke("a"));
+    await wire.rig.run(devices.revoke("a"));
     await wire.rig.clock.advance(50);
     expect(one.closed?.message).toMatch(/^The server has withdrawn this device's access\./);
     expect(await kindOf(wire.connect().call("hello", { ...HELLO, token: tokenOf("a") }))).toBe("Revoked");
@@ -380,7 +380,7 @@ describe("a device that is revoked", () => {
     });
     await wire.rig.clock.advance(2_000);
     expect(isDone).toBe(false);
-    await access.revoke("a");
+    await devices.revoke("a");
     await wire.rig.clock.advance(50);
     expect(isDone).toBe(true);
   });
@@ -407,7 +407,7 @@ describe("a device that is revoked", () => {
     other.link.cut();
     await wire.rig.clock.advance(200);
     expect(await temp()).toBe(4);
-    await wire.rig.run(access.revoke("a"));
+    await wire.rig.run(devices.revoke("a"));
     await wire.rig.clock.advance(200);
     expect(await temp()).toBe(2);
     expect(wire.rig.warnings).toEqual([]);
@@ -418,7 +418,7 @@ describe("a device whose right is changed", () => {
   test("[W72] has its connections to that volume closed, and finds the other right when it comes again", async () => {
     const { handlers, rig } = wire;
     const parts = { handlers, volumes: [rig.volume], warn: (message: string) => rig.warnings.push(message) };
-    access.onRightChanged((device, volume) => rightChanged(device, volume, parts));
+    devices.onRightChanged((device, volume) => rightChanged(device, volume, parts));
     await newDevice("a");
     await newDevice("b");
     const [attached, idle, other] = [await known("a"), await known("a"), await known("b")];
@@ -427,7 +427,7 @@ describe("a device whose right is changed", () => {
       [other, TWO],
     ] as const)
       await client.attach(instance);
-    await wire.rig.run(access.setRight("a", "docs", "read"));
+    await wire.rig.run(devices.setRight("a", "docs", "read"));
     await wire.rig.clock.advance(50);
     expect([attached.closed?.message, idle.closed, other.closed]).toEqual([
       "What this device may do was changed.",
@@ -435,7 +435,7 @@ describe("a device whose right is changed", () => {
       undefined,
     ]);
     expect((await idle.attach(ONE)).facts.isReadOnly).toBe(true);
-    await wire.rig.run(access.setRight("a", "docs", undefined));
+    await wire.rig.run(devices.setRight("a", "docs", undefined));
     await wire.rig.clock.advance(50);
     expect(idle.closed).toBeDefined();
     expect(wire.rig.volume.feed.attachments).toBe(1);
@@ -455,7 +455,7 @@ describe("the handshake under attack", () => {
       for (const frame of attempts(random)) client.link.send(mistaken(random, frame));
       await wire.rig.clock.advance(100);
       for (const handler of wire.handlers) expect(handler.deviceId).toBeUndefined();
-      expect(wire.known).toBe(0);
+      expect(wire.authenticated).toBe(0);
       if (client.closed !== undefined) refused++;
       client.link.cut();
       await wire.rig.clock.advance(1);
@@ -465,7 +465,7 @@ describe("the handshake under attack", () => {
     expect(wire.rig.volume.seq).toBe(seq);
     expect(wire.rig.volume.feed.attachments).toBe(0);
     expect((await known("a")).closed).toBeUndefined();
-    expect(wire.known).toBe(1);
+    expect(wire.authenticated).toBe(1);
   }, 60_000);
 });
 

@@ -28,7 +28,7 @@ import {
   sliceRecipe,
   checkResult,
 } from "@runnel/shared";
-import type { Access } from "../../src/auth/access.ts";
+import type { DeviceRegistry } from "../../src/auth/device-registry.ts";
 import { FailedLogins } from "../../src/auth/failed-logins.ts";
 import type { Volume } from "../../src/volume/volume.ts";
 import { ConnectionHandler } from "../../src/wire/connection-handler.ts";
@@ -59,11 +59,11 @@ export class ServerRig {
   /** Volumes that the server has besides "docs". */
   readonly others = new Map<string, Volume>();
   /** Count of connections that were authenticated. */
-  known = 0;
+  authenticated = 0;
   /** Why no volume can be served now. */
   private away: RunnelError | undefined;
   /** Set before a client connects: who may do what. */
-  access: Access | undefined;
+  devices: DeviceRegistry | undefined;
 
   constructor(rig: VolumeRig) {
     this.rig = rig;
@@ -87,12 +87,12 @@ export class ServerRig {
         if (this.away !== undefined) throw this.away;
         return name === "docs" ? volume : this.others.get(name);
       },
-      access: this.access,
+      devices: this.devices,
       failedLogins: this.failedLogins,
       software: "test server",
       warn: (message) => warnings.push(message),
       ofDevice: () => this.present,
-      known: () => this.known++,
+      authenticated: () => this.authenticated++,
       ended: () => this.handlers.delete(handler),
       gone: () => this.present.delete(handler),
     });

@@ -102,7 +102,7 @@ function securityOf(
   if ((cert === undefined) !== (key === undefined)) throw invalid("--cert and --key go together. Name both files.");
   if (tls === undefined && cert === undefined && isLoopback(host))
     return secret === undefined ? {} : { secretPath: absolutePath(secret) };
-  if (secret !== undefined) throw invalid("--secret is for a server without TLS: its guests have invites.");
+  if (secret !== undefined) throw invalid("--secret is for a server without TLS: its devices have invites.");
   const given =
     cert === undefined || key === undefined
       ? {}
@@ -123,16 +123,16 @@ async function serve(settings: ServerSettings, output: Output): Promise<void> {
     epoch: volume?.epoch ?? null,
     unavailable: unavailable ?? null,
   }));
-  const { guests } = server;
-  const isForGuests = settings.tls !== undefined && guests !== undefined;
-  const fingerprint = isForGuests ? { fingerprint: guests.fingerprint ?? null } : {};
+  const { security } = server;
+  const isForDevices = settings.tls !== undefined && security !== undefined;
+  const fingerprint = isForDevices ? { fingerprint: security.fingerprint ?? null } : {};
   output.result({ url: server.url, volumes, ...fingerprint }, () => [
     ...volumes.map(({ name, folder, url, unavailable }) =>
       unavailable === null
         ? `Serving ${name} from ${folder} at ${url}`
         : `Not serving ${name} from ${folder} now: ${unavailable}`,
     ),
-    ...(!isForGuests ? [] : [...keyLines(guests.fingerprint), "Let somebody in: runnel invite VOLUME"]),
+    ...(!isForDevices ? [] : [...keyLines(security.fingerprint), "Let somebody in: runnel invite VOLUME"]),
   ]);
   // Kept for the next start: this process may end by a kill.
   flushCompileCache();

@@ -1,6 +1,6 @@
 // The handler of each request on a volume. A request that is defined (shared/src/protocol/requests) does not compile until it stands here.
 import { REQUESTS, type RequestOf, RunnelError, type VolumeRequestName } from "@runnel/shared";
-import type { Right } from "../../auth/access-file.ts";
+import type { Right } from "../../auth/registry-file.ts";
 import type { Call, Handler } from "./call.ts";
 import { CHANGES, serveRemoveAll } from "./change.ts";
 import { serveFetch, serveGetHash } from "./fetch.ts";

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { type DiskRoot, LIMITS, SimulatedClock, SimulatedDisk } from "@runnel/shared";
-import { ACCESS_FILE, readAccess } from "../../src/auth/access-file.ts";
-import { Access, rightOn } from "../../src/auth/access.ts";
+import { REGISTRY_FILE, readRegistry } from "../../src/auth/registry-file.ts";
+import { DeviceRegistry, rightOn } from "../../src/auth/device-registry.ts";
 import { readWhole, replaceWhole } from "../../src/host/whole-file.ts";
 
 const HOUR_MS = 3_600_000;
@@ -12,44 +12,44 @@ const tokenOf = (letter: string): string => letter.repeat(43);
 let clock: SimulatedClock;
 let disk: SimulatedDisk;
 let root: DiskRoot;
-let access: Access;
+let registry: DeviceRegistry;
 
 beforeEach(async () => {
   clock = new SimulatedClock();
   disk = new SimulatedDisk({ clock, seed: 1 });
   root = await disk.openRoot("/data/_server", { permissions: 0o700 });
-  access = await Access.open(root, clock);
+  registry = await DeviceRegistry.open(root, clock);
 });
 
 async function inviteTo(volume: string, right: "read" | "write" = "write", lastsMs = HOUR_MS): Promise<string> {
-  return (await access.invite({ volume, right, person: "Ada", lastsMs })).secret;
+  return (await registry.invite({ volume, right, person: "Ada", lastsMs })).secret;
 }
 
 async function reopen(): Promise<void> {
   root = await disk.openRoot("/data/_server", { permissions: 0o700 });
-  access = await Access.open(root, clock);
+  registry = await DeviceRegistry.open(root, clock);
 }
 
 describe("a right", () => {
   async function join(letter: string, volume: string, right?: "read" | "write"): Promise<string> {
     const secret = await inviteTo(volume, right);
-    const { device } = await access.join({ secret, token: tokenOf(letter), name: `laptop-${letter}` });
+    const { device } = await registry.join({ secret, token: tokenOf(letter), name: `laptop-${letter}` });
     return device.id;
   }
 
   test("is changed and taken away, told at once and durable when it resolves; a first one is told to nobody", async () => {
     const told: string[] = [];
-    access.onRightChanged((device, volume) => told.push(`${device.name} ${volume} ${rightOn(device, volume)}`));
+    registry.onRightChanged((device, volume) => told.push(`${device.name} ${volume} ${rightOn(device, volume)}`));
     const id = await join("a", "docs");
     await join("a", "photos", "read");
     expect(told).toEqual([]);
-    await access.setRight("laptop-a", "docs", "read");
-    await access.setRight(id, "docs", "read");
-    await access.setRight(id, "photos", undefined);
-    await access.setRight(id, "plans", "write");
+    await registry.setRight("laptop-a", "docs", "read");
+    await registry.setRight(id, "docs", "read");
+    await registry.setRight(id, "photos", undefined);
+    await registry.setRight(id, "plans", "write");
     expect(told).toEqual(["laptop-a docs read", "laptop-a photos undefined"]);
     await reopen();
-    expect(access.deviceOf(tokenOf("a")).grants).toEqual([
+    expect(registry.deviceOf(tokenOf("a")).grants).toEqual([
       { volume: "docs", right: "read" },
       { volume: "plans", right: "write" },
     ]);
@@ -58,28 +58,28 @@ describe("a right", () => {
   test("that another invite changes is told too", async () => {
     const told: string[] = [];
     await join("a", "docs");
-    access.onRightChanged((device, volume) => told.push(`${volume} ${rightOn(device, volume)}`));
+    registry.onRightChanged((device, volume) => told.push(`${volume} ${rightOn(device, volume)}`));
     await join("a", "docs", "read");
     expect(told).toEqual(["docs read"]);
   });
 
   test("of nobody's, or of several devices, is refused by name", async () => {
-    await expect(access.setRight("nobody", "docs", "read")).rejects.toMatchObject({ kind: "NotFound" });
+    await expect(registry.setRight("nobody", "docs", "read")).rejects.toMatchObject({ kind: "NotFound" });
     const [one, other] = [await join("a", "docs"), await join("b", "docs")];
-    await access.revoke(other);
-    await expect(access.setRight(other, "docs", "read")).rejects.toMatchObject({ kind: "NotFound" });
-    expect((await access.setRight(one, "docs", undefined)).grants).toEqual([]);
+    await registry.revoke(other);
+    await expect(registry.setRight(other, "docs", "read")).rejects.toMatchObject({ kind: "NotFound" });
+    expect((await registry.setRight(one, "docs", undefined)).grants).toEqual([]);
   });
 });
 
 describe("the list of invites", () => {
   test("says what became of each, and tells nobody a secret", async () => {
     const used = await inviteTo("docs", "read");
-    await access.join({ secret: used, token: tokenOf("a"), name: "laptop" });
+    await registry.join({ secret: used, token: tokenOf("a"), name: "laptop" });
     const short = await inviteTo("docs", "write", 1_000);
     const open = await inviteTo("photos");
     await clock.advance(2_000);
-    const listed = access.listInvites();
+    const listed = registry.listInvites();
     expect(listed.map(({ volume, right, hasRunOut, usedBy }) => [volume, right, hasRunOut, usedBy])).toEqual([
       ["docs", "read", false, "laptop"],
       ["docs", "write", true, undefined],
@@ -90,48 +90,48 @@ describe("the list of invites", () => {
 
   test("lacks one that was withdrawn, which lets nobody in; one that was used cannot be", async () => {
     const [used, open] = [await inviteTo("docs"), await inviteTo("photos")];
-    const { device } = await access.join({ secret: used, token: tokenOf("a"), name: "laptop" });
-    const [first, second] = access.listInvites();
-    await expect(access.withdraw(first?.id ?? "")).rejects.toMatchObject({
+    const { device } = await registry.join({ secret: used, token: tokenOf("a"), name: "laptop" });
+    const [first, second] = registry.listInvites();
+    await expect(registry.withdraw(first?.id ?? "")).rejects.toMatchObject({
       kind: "Invalid",
       message: `The invite ${first?.id} was used by laptop. To shut that device out: runnel revoke ${device.id}.`,
     });
-    await access.withdraw(second?.id ?? "");
+    await registry.withdraw(second?.id ?? "");
     await reopen();
-    expect(access.listInvites().map(({ volume }) => volume)).toEqual(["docs"]);
-    await expect(access.join({ secret: open, token: tokenOf("b"), name: "late" })).rejects.toMatchObject({
+    expect(registry.listInvites().map(({ volume }) => volume)).toEqual(["docs"]);
+    await expect(registry.join({ secret: open, token: tokenOf("b"), name: "late" })).rejects.toMatchObject({
       kind: "Denied",
       message: "This invite is not known here. Ask for a new one.",
     });
-    await expect(access.withdraw("01234567")).rejects.toMatchObject({ kind: "NotFound" });
+    await expect(registry.withdraw("01234567")).rejects.toMatchObject({ kind: "NotFound" });
   });
 });
 
 describe("an invite", () => {
   test("[W75] makes a device of whoever has it, with the right that it says", async () => {
     const secret = await inviteTo("docs", "read");
-    const { device, volume, right } = await access.join({ secret, token: tokenOf("a"), name: "laptop" });
+    const { device, volume, right } = await registry.join({ secret, token: tokenOf("a"), name: "laptop" });
     expect({ volume, right }).toEqual({ volume: "docs", right: "read" });
-    expect(access.deviceOf(tokenOf("a"))).toBe(device);
+    expect(registry.deviceOf(tokenOf("a"))).toBe(device);
     expect(device).toMatchObject({ name: "laptop", person: "Ada" });
     expect([rightOn(device, "docs"), rightOn(device, "photos")]).toEqual(["read", undefined]);
   });
 
   test("[W75] works once; the same token gets the same answer again", async () => {
     const secret = await inviteTo("docs");
-    const { device } = await access.join({ secret, token: tokenOf("a"), name: "laptop" });
-    expect((await access.join({ secret, token: tokenOf("a"), name: "laptop" })).device).toBe(device);
-    await expect(access.join({ secret, token: tokenOf("b"), name: "thief" })).rejects.toMatchObject({
+    const { device } = await registry.join({ secret, token: tokenOf("a"), name: "laptop" });
+    expect((await registry.join({ secret, token: tokenOf("a"), name: "laptop" })).device).toBe(device);
+    await expect(registry.join({ secret, token: tokenOf("b"), name: "thief" })).rejects.toMatchObject({
       kind: "Denied",
       message: "This invite was used already. Ask for a new one; if it was not you who used it, say so there.",
     });
-    expect(access.list()).toHaveLength(1);
+    expect(registry.list()).toHaveLength(1);
   });
 
   test("[W75] that two use at once lets one in", async () => {
     const secret = await inviteTo("docs");
     const outcomes = await Promise.allSettled(
-      ["a", "b", "c"].map((letter) => access.join({ secret, token: tokenOf(letter), name: letter })),
+      ["a", "b", "c"].map((letter) => registry.join({ secret, token: tokenOf(letter), name: letter })),
     );
     expect(outcomes.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected", "rejected"]);
   });
@@ -139,17 +139,17 @@ describe("an invite", () => {
   test("[W75] that has run out says when, also after it was forgotten that it was given", async () => {
     const secret = await inviteTo("docs", "write", HOUR_MS);
     await clock.advance(HOUR_MS);
-    expect((await access.join({ secret, token: tokenOf("a"), name: "in time" })).right).toBe("write");
+    expect((await registry.join({ secret, token: tokenOf("a"), name: "in time" })).right).toBe("write");
     const late = await inviteTo("docs", "write", HOUR_MS);
     await clock.advance(HOUR_MS + 1);
-    const join = access.join({ secret: late, token: tokenOf("b"), name: "late" });
+    const join = registry.join({ secret: late, token: tokenOf("b"), name: "late" });
     await expect(join).rejects.toMatchObject({
       kind: "Denied",
       message: expect.stringMatching(/^This invite ran out at \d{4}-\d\d-\d\d \d\d:\d\d UTC\. Ask for a new one\.$/),
     });
     await clock.advance(31 * 24 * HOUR_MS);
     await inviteTo("docs");
-    await expect(access.join({ secret: late, token: tokenOf("b"), name: "late" })).rejects.toMatchObject({
+    await expect(registry.join({ secret: late, token: tokenOf("b"), name: "late" })).rejects.toMatchObject({
       message: "This invite is not known here. Ask for a new one.",
     });
   });
@@ -160,8 +160,8 @@ describe("an invite", () => {
       ["photos", "write"],
       ["docs", "write"],
     ] as const)
-      await access.join({ secret: await inviteTo(volume, right), token: tokenOf("a"), name: "laptop" });
-    const [device] = access.list();
+      await registry.join({ secret: await inviteTo(volume, right), token: tokenOf("a"), name: "laptop" });
+    const [device] = registry.list();
     expect(device?.grants.toSorted((a, b) => a.volume.localeCompare(b.volume))).toEqual([
       { volume: "docs", right: "write" },
       { volume: "photos", right: "write" },
@@ -179,13 +179,13 @@ describe("an invite", () => {
       grants: [],
       createdMs: 1,
     }));
-    await replaceWhole(root, ACCESS_FILE, JSON.stringify({ format: 1, devices, invites: [] }));
+    await replaceWhole(root, REGISTRY_FILE, JSON.stringify({ format: 1, devices, invites: [] }));
     await reopen();
     const secret = await inviteTo("docs");
-    const refused = access.join({ secret, token: tokenOf("b"), name: "one more" });
+    const refused = registry.join({ secret, token: tokenOf("b"), name: "one more" });
     await expect(refused).rejects.toMatchObject({ kind: "TooLarge", detail: { limit: LIMITS.devices } });
-    expect((await access.join({ secret, token: tokenOf("a"), name: "laptop" })).device.id).toBe("00000000");
-    expect(access.list()).toHaveLength(LIMITS.devices);
+    expect((await registry.join({ secret, token: tokenOf("a"), name: "laptop" })).device.id).toBe("00000000");
+    expect(registry.list()).toHaveLength(LIMITS.devices);
   });
 
   test("[limit invites] there are no more than the limit at once", async () => {
@@ -195,7 +195,7 @@ describe("an invite", () => {
       ...invite,
       secretDigest: index.toString(16).padStart(64, "0"),
     }));
-    await replaceWhole(root, ACCESS_FILE, JSON.stringify({ format: 1, ...rows, invites }));
+    await replaceWhole(root, REGISTRY_FILE, JSON.stringify({ format: 1, ...rows, invites }));
     await reopen();
     await expect(inviteTo("docs")).rejects.toMatchObject({ kind: "TooLarge", detail: { limit: LIMITS.invites } });
   });
@@ -203,33 +203,33 @@ describe("an invite", () => {
 
 describe("a device", () => {
   test("[W76] that is revoked is told so by its token, at once and after a restart, and cannot come back by an invite", async () => {
-    await access.join({ secret: await inviteTo("docs"), token: tokenOf("a"), name: "laptop" });
+    await registry.join({ secret: await inviteTo("docs"), token: tokenOf("a"), name: "laptop" });
     const told: string[] = [];
-    access.onRevoked(({ name }) => told.push(name));
-    const revoking = access.revoke("laptop");
+    registry.onRevoked(({ name }) => told.push(name));
+    const revoking = registry.revoke("laptop");
     expect(told).toEqual(["laptop"]);
-    expect(() => access.deviceOf(tokenOf("a"))).toThrow(expect.objectContaining({ kind: "Revoked" }));
+    expect(() => registry.deviceOf(tokenOf("a"))).toThrow(expect.objectContaining({ kind: "Revoked" }));
     await revoking;
     await reopen();
-    expect(() => access.deviceOf(tokenOf("a"))).toThrow(expect.objectContaining({ kind: "Revoked" }));
-    const join = access.join({ secret: await inviteTo("docs"), token: tokenOf("a"), name: "laptop" });
+    expect(() => registry.deviceOf(tokenOf("a"))).toThrow(expect.objectContaining({ kind: "Revoked" }));
+    const join = registry.join({ secret: await inviteTo("docs"), token: tokenOf("a"), name: "laptop" });
     await expect(join).rejects.toMatchObject({ kind: "Revoked" });
-    const again = await access.join({ secret: await inviteTo("docs"), token: tokenOf("b"), name: "laptop" });
-    expect(access.deviceOf(tokenOf("b"))).toBe(again.device);
+    const again = await registry.join({ secret: await inviteTo("docs"), token: tokenOf("b"), name: "laptop" });
+    expect(registry.deviceOf(tokenOf("b"))).toBe(again.device);
   });
 
   test("is named by its name or its id; a name that several have is refused with their ids", async () => {
     for (const letter of ["a", "b"])
-      await access.join({ secret: await inviteTo("docs"), token: tokenOf(letter), name: "laptop" });
-    await expect(access.revoke("laptop")).rejects.toMatchObject({ kind: "Invalid" });
-    await expect(access.revoke("phone")).rejects.toMatchObject({ kind: "NotFound" });
-    const [first] = access.list();
-    await access.revoke(first?.id ?? "");
-    expect((await access.revoke("laptop")).id).not.toBe(first?.id);
+      await registry.join({ secret: await inviteTo("docs"), token: tokenOf(letter), name: "laptop" });
+    await expect(registry.revoke("laptop")).rejects.toMatchObject({ kind: "Invalid" });
+    await expect(registry.revoke("phone")).rejects.toMatchObject({ kind: "NotFound" });
+    const [first] = registry.list();
+    await registry.revoke(first?.id ?? "");
+    expect((await registry.revoke("laptop")).id).not.toBe(first?.id);
   });
 
   test("that is none is Denied", () => {
-    expect(() => access.deviceOf(tokenOf("z"))).toThrow(expect.objectContaining({ kind: "Denied" }));
+    expect(() => registry.deviceOf(tokenOf("z"))).toThrow(expect.objectContaining({ kind: "Denied" }));
   });
 });
 
@@ -237,11 +237,11 @@ describe("what is kept", () => {
   test("[F91] holds neither tokens nor secrets, for this user only", async () => {
     const used = await inviteTo("docs");
     const open = await inviteTo("docs");
-    await access.join({ secret: used, token: tokenOf("a"), name: "laptop" });
-    const text = (await readWhole(root, ACCESS_FILE)) ?? "";
+    await registry.join({ secret: used, token: tokenOf("a"), name: "laptop" });
+    const text = (await readWhole(root, REGISTRY_FILE)) ?? "";
     expect(text).toContain("laptop");
     for (const secret of [used, open, tokenOf("a")]) expect(text).not.toContain(secret);
-    expect((await root.stat(ACCESS_FILE)).mode & 0o777).toBe(0o600);
+    expect((await root.stat(REGISTRY_FILE)).mode & 0o777).toBe(0o600);
   });
 
   test("[F91] survives a power cut at any moment: what was told is there, what was not is there whole or not at all", async () => {
@@ -251,7 +251,7 @@ describe("what is kept", () => {
       await reopen();
       const secret = await inviteTo("docs");
       let isTold = false;
-      const joining = access.join({ secret, token: tokenOf("a"), name: "laptop" }).then(
+      const joining = registry.join({ secret, token: tokenOf("a"), name: "laptop" }).then(
         () => {
           isTold = true;
         },
@@ -262,11 +262,11 @@ describe("what is kept", () => {
       disk.crash();
       await joining;
       await reopen();
-      const isThere = access.list().length === 1;
+      const isThere = registry.list().length === 1;
       if (wasTold) expect(isThere).toBe(true);
       // Either way the same token gets in with the same invite.
-      await access.join({ secret, token: tokenOf("a"), name: "laptop" });
-      expect(access.list()).toHaveLength(1);
+      await registry.join({ secret, token: tokenOf("a"), name: "laptop" });
+      expect(registry.list()).toHaveLength(1);
     }
   });
 
@@ -276,12 +276,12 @@ describe("what is kept", () => {
     ["empty", "", "Corrupt"],
     ["of another form", JSON.stringify({ format: 1, devices: [{ id: "1" }], invites: [] }), "Corrupt"],
   ])("[F91] %s is refused and left as it is", async (_title, text, kind) => {
-    await replaceWhole(root, ACCESS_FILE, text);
-    await expect(Access.open(root, clock)).rejects.toMatchObject({ kind });
-    expect(await readWhole(root, ACCESS_FILE)).toBe(text);
+    await replaceWhole(root, REGISTRY_FILE, text);
+    await expect(DeviceRegistry.open(root, clock)).rejects.toMatchObject({ kind });
+    expect(await readWhole(root, REGISTRY_FILE)).toBe(text);
   });
 
   test("[F91] of nobody is empty", async () => {
-    expect(await readAccess(root)).toEqual({ devices: [], invites: [] });
+    expect(await readRegistry(root)).toEqual({ devices: [], invites: [] });
   });
 });

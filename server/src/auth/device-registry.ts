@@ -1,10 +1,10 @@
-// Access of devices: invites become devices, a device has a token and rights on volumes, and loses both when it is
+// Device registry: invites become devices, a device has a token and rights on volumes, and loses both when it is
 // revoked. A change holds at once; what is granted is durable before it is reported.
 // oxlint-disable-next-line no-restricted-imports -- of one secret
 import { createHash, randomBytes } from "node:crypto";
 import type { Clock, DiskRoot } from "@runnel/shared";
 import { LIMITS, RunnelError } from "@runnel/shared";
-import { type Device, type Invite, type Right, readAccess, writeAccess } from "./access-file.ts";
+import { type Device, type Invite, type Right, readRegistry, writeRegistry } from "./registry-file.ts";
 
 const DEVICE_ID_BYTES = 4;
 const SECRET_BYTES = 16;
@@ -20,7 +20,7 @@ export interface Invitation {
 }
 
 /** An invite, as an administrator sees it: `id` tells it from others and lets nobody in. */
-export interface Listed {
+export interface ListedInvite {
   id: string;
   volume: string;
   right: Right;
@@ -37,10 +37,10 @@ export interface Joining {
   name: string;
 }
 
-export class Access {
+export class DeviceRegistry {
   private readonly root: DiskRoot;
   private readonly clock: Clock;
-  private readonly devices = new Map<string, Device>();
+  private readonly byId = new Map<string, Device>();
   /** Devices by the digest of the token, and invites by that of the secret. */
   private readonly byToken = new Map<string, Device>();
   private readonly invites = new Map<string, Invite>();
@@ -54,12 +54,12 @@ export class Access {
   }
 
   /** `root`: the server's own folder; the caller closes it. @throws RunnelError Version, Corrupt. */
-  static async open(root: DiskRoot, clock: Clock): Promise<Access> {
-    const access = new Access(root, clock);
-    const rows = await readAccess(root);
-    for (const device of rows.devices) access.keep(device);
-    for (const invite of rows.invites) access.invites.set(invite.secretDigest, invite);
-    return access;
+  static async open(root: DiskRoot, clock: Clock): Promise<DeviceRegistry> {
+    const registry = new DeviceRegistry(root, clock);
+    const rows = await readRegistry(root);
+    for (const device of rows.devices) registry.keep(device);
+    for (const invite of rows.invites) registry.invites.set(invite.secretDigest, invite);
+    return registry;
   }
 
   /** Told of each device when it is revoked, before that is durable. */
@@ -123,7 +123,7 @@ export class Access {
 
   /** Lists the devices in the order in which they came. */
   list(): readonly Device[] {
-    return [...this.devices.values()];
+    return [...this.byId.values()];
   }
 
   /** Revokes a device, given by id or name. @throws NotFound; Invalid when several have the name. */
@@ -147,13 +147,13 @@ export class Access {
   }
 
   /** Lists invites that somebody may still use, and those that were used or ran out within the last month. */
-  listInvites(): Listed[] {
+  listInvites(): ListedInvite[] {
     this.forgetOld();
     return Array.from(this.invites.values(), (invite) => this.listed(invite));
   }
 
   /** Withdraws an invite: nobody can use it any more. @throws NotFound; Invalid for one that was used. */
-  async withdraw(id: string): Promise<Listed> {
+  async withdraw(id: string): Promise<ListedInvite> {
     const invite = [...this.invites.values()].find((each) => inviteId(each) === id);
     if (invite === undefined)
       throw new RunnelError("NotFound", "invites", `There is no invite ${id}. Run "runnel invites" to see them.`);
@@ -167,9 +167,9 @@ export class Access {
     return listed;
   }
 
-  private listed(invite: Invite): Listed {
+  private listed(invite: Invite): ListedInvite {
     const { volume, right, person, untilMs, usedBy } = invite;
-    const name = usedBy === undefined ? undefined : (this.devices.get(usedBy)?.name ?? usedBy);
+    const name = usedBy === undefined ? undefined : (this.byId.get(usedBy)?.name ?? usedBy);
     return { id: inviteId(invite), volume, right, person, untilMs, hasRunOut: this.nowMs() > untilMs, usedBy: name };
   }
 
@@ -196,17 +196,17 @@ export class Access {
   }
 
   private newDevice(token: string, name: string, person: string): Device {
-    if (this.devices.size >= LIMITS.devices) throw tooMany("devices", LIMITS.devices);
+    if (this.byId.size >= LIMITS.devices) throw tooMany("devices", LIMITS.devices);
     let id: string;
     do id = randomBytes(DEVICE_ID_BYTES).toString("hex");
-    while (this.devices.has(id));
+    while (this.byId.has(id));
     const device = { id, name, person, tokenDigest: digestOf(token), grants: [], createdMs: this.nowMs() };
     this.keep(device);
     return device;
   }
 
   private keep(device: Device): void {
-    this.devices.set(device.id, device);
+    this.byId.set(device.id, device);
     this.byToken.set(device.tokenDigest, device);
   }
 
@@ -226,7 +226,7 @@ export class Access {
   /** Saves one state after another; what a later call writes is the later state. */
   private save(): Promise<void> {
     const write = (): Promise<void> =>
-      writeAccess(this.root, { devices: [...this.devices.values()], invites: [...this.invites.values()] });
+      writeRegistry(this.root, { devices: [...this.byId.values()], invites: [...this.invites.values()] });
     const saved = this.saving.then(write, write);
     this.saving = saved;
     return saved;

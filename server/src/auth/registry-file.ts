@@ -4,7 +4,7 @@ import { RunnelError } from "@runnel/shared";
 import { z } from "zod";
 import { readWhole, replaceWhole } from "../host/whole-file.ts";
 
-export const ACCESS_FILE = "access.json";
+export const REGISTRY_FILE = "access.json";
 const FORMAT = 1;
 
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
@@ -39,14 +39,14 @@ export type Right = z.output<typeof right>;
 export type Grant = z.output<typeof grant>;
 export type Device = z.output<typeof device>;
 export type Invite = z.output<typeof invite>;
-export interface AccessRows {
+export interface RegistryRows {
   devices: Device[];
   invites: Invite[];
 }
 
 /** @throws RunnelError Version for a newer format; Corrupt: nobody is let in or locked out by a damaged file. */
-export async function readAccess(root: DiskRoot): Promise<AccessRows> {
-  const text = await readWhole(root, ACCESS_FILE);
+export async function readRegistry(root: DiskRoot): Promise<RegistryRows> {
+  const text = await readWhole(root, REGISTRY_FILE);
   if (text === undefined) return { devices: [], invites: [] };
   const value = parse(text);
   const { format } = z
@@ -54,12 +54,12 @@ export async function readAccess(root: DiskRoot): Promise<AccessRows> {
     .catch({ format: 0 })
     .parse(value);
   if (format > FORMAT) {
-    const sentence = `${ACCESS_FILE} in ${root.path} was written by a newer Runnel (format ${format}). Update this one.`;
+    const sentence = `${REGISTRY_FILE} in ${root.path} was written by a newer Runnel (format ${format}). Update this one.`;
     throw new RunnelError("Version", "serve", sentence, { detail: { need: format } });
   }
   const checked = contents.safeParse(value);
   if (checked.success) return checked.data;
-  const sentence = `${ACCESS_FILE} in ${root.path} is damaged. Put it back from a backup, or remove it and invite everyone anew.`;
+  const sentence = `${REGISTRY_FILE} in ${root.path} is damaged. Put it back from a backup, or remove it and invite everyone anew.`;
   throw new RunnelError("Corrupt", "serve", sentence, { cause: checked.error });
 }
 
@@ -72,6 +72,6 @@ function parse(text: string): unknown {
 }
 
 /** Durable when it resolves. */
-export function writeAccess(root: DiskRoot, { devices, invites }: AccessRows): Promise<void> {
-  return replaceWhole(root, ACCESS_FILE, `${JSON.stringify({ format: FORMAT, devices, invites }, undefined, 1)}\n`);
+export function writeRegistry(root: DiskRoot, { devices, invites }: RegistryRows): Promise<void> {
+  return replaceWhole(root, REGISTRY_FILE, `${JSON.stringify({ format: FORMAT, devices, invites }, undefined, 1)}\n`);
 }
