@@ -1,7 +1,10 @@
 // Processes killed at every change that they make to a disk, while programs work on the drive: what the programs were told is there, in the folder, on the
 // drive mounted again and on a second one, and nothing is mixed. Real processes; an ordinary run stops at some of the changes, a long one at several times as many.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { CrashRig, type Stop, type Work } from "../src/crash/index.ts";
 import { isAlive, run, waitFor } from "../src/harness/index.ts";
 
@@ -149,6 +152,40 @@ describe("programs that stand in a drive whose agent was killed", () => {
     expect(rig.cutShort(work)).toEqual([]);
   }, 240_000);
 });
+
+describe("a killed agent whose connection to the kernel something keeps open", () => {
+  // In the field that is a thread of its own which waits in the kernel, for a folder that a program has locked who waits for the agent.
+  test("ends its drives all the same, so that no program waits for ever and the drive can be mapped again", async () => {
+    const holder = spawn("python3", ["-c", HOLDING, String(rig.device.agentPid())], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    try {
+      await once(holder.stdout, "data");
+      await rig.device.killAgent();
+      const told = await run("stat", [join(rig.drive, "name")], { deadlineMs: TOLD_MS });
+      expect(told.stderr).toMatch(/not connected|abort/);
+      await rig.mount();
+      const work = rig.work("after");
+      await rig.perform(work);
+      await rig.settle();
+      await rig.check(work);
+    } finally {
+      holder.kill("SIGKILL");
+    }
+  }, 240_000);
+});
+
+/** Takes a share in a process's connections to the kernel, until it is killed. argv: PID */
+const HOLDING = `
+import ctypes, os, sys, time
+pid = int(sys.argv[1])
+PIDFD_GETFD = 438
+held = [ctypes.CDLL(None).syscall(PIDFD_GETFD, os.pidfd_open(pid), int(fd), 0)
+        for fd in os.listdir(f"/proc/{pid}/fd") if os.readlink(f"/proc/{pid}/fd/{fd}") == "/dev/fuse"]
+assert held and all(fd >= 0 for fd in held)
+print("held", flush=True)
+time.sleep(1000)
+`;
 
 /** Stands in a folder of the drive with a file open, and says what each call is answered once a file has come to be. argv: DRIVE LOG GO GONE */
 const STANDING = `

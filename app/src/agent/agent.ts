@@ -133,7 +133,11 @@ export class Agent {
       const mount = await this.deps.openMount(settings);
       this.#mounts.set(mountpoint, mount);
       this.deps.log.info({ url, mountpoint }, "mounted");
-      void mount.ended.then((reason) => this.#forget(mount, reason));
+      const guard = await this.deps.mountTable.endWithProcess(mountpoint);
+      void mount.ended.then((reason) => {
+        guard[Symbol.dispose]();
+        this.#forget(mount, reason);
+      });
       return mount;
     } finally {
       this.#mounting = this.#mounting.filter((record) => record !== mounting);

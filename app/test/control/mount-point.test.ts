@@ -29,7 +29,7 @@ function view(tree: Record<string, string>): FolderView {
 }
 
 function runnelMount(mountpoint: string): MountTableEntry {
-  return { mountpoint, fileSystem: "fuse", source: "runnel:docs" };
+  return { mountpoint, device: "0:42", fileSystem: "fuse", source: "runnel:docs" };
 }
 
 const OWN = { home: "/state/runnel", cache: "/state/runnel/cache" };
@@ -64,7 +64,7 @@ describe("a mount point", () => {
       "another mount",
       "/a",
       { "/a": "/" },
-      [{ mountpoint: "/a", fileSystem: "tmpfs", source: "tmpfs" }],
+      [{ mountpoint: "/a", device: "0:20", fileSystem: "tmpfs", source: "tmpfs" }],
       "Something else is already mounted at /a. Choose another folder.",
     ],
     [
@@ -117,8 +117,8 @@ describe("the mount table", () => {
       "",
     ].join("\n");
     expect(parseMountInfo(text)).toEqual([
-      { mountpoint: String.raw`/mnt/a b\c`, fileSystem: "ext4", source: "/dev/root" },
-      { mountpoint: "/home/drive", fileSystem: "fuse.runnel", source: "runnel:docs" },
+      { mountpoint: String.raw`/mnt/a b\c`, device: "98:0", fileSystem: "ext4", source: "/dev/root" },
+      { mountpoint: "/home/drive", device: "0:50", fileSystem: "fuse.runnel", source: "runnel:docs" },
     ]);
   });
 });

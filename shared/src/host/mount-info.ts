@@ -4,6 +4,8 @@ import { readFile } from "node:fs/promises";
 
 export interface MountTableEntry {
   mountpoint: string;
+  /** MAJOR:MINOR */
+  device: string;
   fileSystem: string;
   source: string;
 }
@@ -35,10 +37,10 @@ export function parseMountInfo(text: string): MountTableEntry[] {
   for (const line of text.split("\n")) {
     // id parent major:minor root MOUNTPOINT options [tags…] - FILESYSTEM SOURCE options
     const [before, after] = line.split(" - ", 2);
-    const mountpoint = before?.split(" ")[4];
+    const [, , device, , mountpoint] = before?.split(" ") ?? [];
     const [fileSystem, source] = after?.split(" ") ?? [];
-    if (mountpoint === undefined || fileSystem === undefined || source === undefined) continue;
-    entries.push({ mountpoint: unescapePath(mountpoint), fileSystem, source: unescapePath(source) });
+    if (device === undefined || mountpoint === undefined || fileSystem === undefined || source === undefined) continue;
+    entries.push({ mountpoint: unescapePath(mountpoint), device, fileSystem, source: unescapePath(source) });
   }
   return entries;
 }

@@ -1,6 +1,7 @@
 // Reads what is mounted where, as the system says, without touching any mount: the agent must never touch its own (the kernel would
 // wait for the agent, and the agent for the kernel), and a dead one answers nothing but errors.
 import { spawn } from "node:child_process";
+import type { Socket } from "node:net";
 import { type Clock, isRunnelMount, type MountTableEntry, readMountTable, RunnelError } from "@runnel/shared";
 
 /** Answer of a mount of Runnel: dead = the agent behind it has ended; alive also when it cannot be asked or is slow. */
@@ -13,6 +14,12 @@ export interface MountTable {
   probe(mountpoint: string): Promise<Life>;
   /** Takes a dead mount off its mount point, the one on top of several, also while programs still hold files of it. @throws RunnelError Busy */
   detach(mountpoint: string): Promise<void>;
+  /**
+   * Ends the connection of a drive of this process once the process has died, unless it is disposed of before. The kernel does so itself, but for a process that
+   * dies while a thread of it waits there for a folder's lock, to take a name away: the program that has the lock waits for an answer of the process, and both, and
+   * whoever comes to the drive, would wait for ever.
+   */
+  endWithProcess(mountpoint: string): Promise<Disposable>;
 }
 
 const PROBE_MS = 3000;
@@ -23,6 +30,14 @@ const PROBE_SCRIPT = `
 try { require("node:fs").statfsSync(process.argv[1]); }
 catch (error) { process.exit(error.code === "ENOTCONN" || error.code === "ECONNABORTED" ? 3 : 0); }`;
 const PROBE_DEAD = 3;
+
+/**
+ * Run until file 3 is closed, or until its parent has died (SIGHUP): then it ends the connection of the device MAJOR:$1, if that is still a drive's
+ * (Documentation/filesystems/fuse.rst, "Control filesystem").
+ */
+const GUARD_SCRIPT = `
+trap 'grep -q " 0:$1 .* - fuse.runnel " /proc/self/mountinfo && echo 1 > "/sys/fs/fuse/connections/$1/abort"; exit' HUP
+cat <&3 > /dev/null & wait`;
 
 export class LinuxMountTable implements MountTable {
   readonly #clock: Clock;
@@ -55,6 +70,20 @@ export class LinuxMountTable implements MountTable {
       "detach a dead mount",
       `What an earlier agent left at ${mountpoint} could not be detached. Try: sudo umount -l ${mountpoint}`,
     );
+  }
+
+  async endWithProcess(mountpoint: string): Promise<Disposable> {
+    const top = (await this.read()).findLast((entry) => entry.mountpoint === mountpoint);
+    const [major, minor = ""] = top?.device.split(":") ?? [];
+    if (top === undefined || !isRunnelMount(top) || major !== "0") return { [Symbol.dispose]: () => undefined };
+    const words = ["--pdeathsig", "HUP", "sh", "-c", GUARD_SCRIPT, "sh", minor];
+    const guard = spawn("setpriv", words, { cwd: "/", detached: true, stdio: ["ignore", "ignore", "ignore", "pipe"] });
+    // Without the program, util-linux's, such a drive stays as it is until somebody ends its connection.
+    guard.on("error", () => undefined);
+    guard.unref();
+    const pipe = guard.stdio[3] as Socket | null;
+    pipe?.on("error", () => undefined).unref();
+    return { [Symbol.dispose]: () => pipe?.destroy() };
   }
 
   /** The exit code; undefined when the program could not run or was stopped at the deadline. */
