@@ -16,6 +16,10 @@ const SLOW = [
   "native/test/checks",
   "e2e/test/consistency",
   "e2e/test/crash",
+  "app/test/cache/cache-crash",
+  "server/test/wire/requests/write",
+  "app/test/control/agent-process",
+  "app/test/cli/command-line",
 ];
 
 module.exports = class SlowFirst extends Sequencer {

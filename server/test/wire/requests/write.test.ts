@@ -217,6 +217,7 @@ describe("a write", () => {
     const { node, version } = await base();
     await one.write(node, version.seq, Buffer.from("mine"));
     expect((await one.write(node, version.seq, Buffer.from("theirs"))).conflict).toBe(true);
+    expect(Buffer.from(await fileAt("a")).toString()).toBe("theirs");
   });
 
   test("[W27] to a file that another instance has removed goes into a new one beside, which the answer names", async () => {
@@ -275,7 +276,10 @@ describe("a write", () => {
     const { seq } = wire.rig.volume;
     const upload = one.openWrite({ node: at.node, base: at.version.seq, sizeBytes: NEW.length });
     await act(upload, at);
-    expect(await kindOf(upload.finish(await chunks(NEW)))).toBe(kind);
+    const refusal = await upload.finish(await chunks(NEW)).catch((error: unknown) => error);
+    expect(refusal).toMatchObject(
+      kind === "Invalid" ? { kind, detail: { rule: expect.stringMatching(/W(20|10)/) } } : { kind },
+    );
     expect(wire.rig.volume.seq).toBe(seq);
     expect(await tempFiles()).toEqual([]);
     // The connection goes on.
