@@ -154,7 +154,8 @@ describe("programs that stand in a drive whose agent was killed", () => {
 });
 
 describe("a killed agent whose connection to the kernel something keeps open", () => {
-  // In the field that is a thread of its own which waits in the kernel, for a folder that a program has locked who waits for the agent.
+  // The holder stands for a thread of the agent that waits in the kernel for a folder, which a program has locked that
+  // waits for the agent.
   test("ends its drives all the same, so that no program waits for ever and the drive can be mapped again", async () => {
     const holder = spawn("python3", ["-c", HOLDING, String(rig.device.agentPid())], {
       stdio: ["pipe", "pipe", "inherit"],

@@ -1,6 +1,6 @@
-// Applying: accepted commits become plain files, in seq order, one at a time, several to a sync. A batch is prepared beside the tree (other work
-// goes on), its handles are logged, then it is put in place in the serial queue, synced, and stored. A commit that fails waits, with those behind it that
-// depend on it (waiting-commits.ts), and is begun again later, as after a crash; a failure of the whole stops everything as long.
+// Applying: accepted commits become plain files, in seq order, several to a sync. A batch is prepared beside the tree,
+// its handles are logged, then it is put in place in the serial queue, synced and stored. A commit that fails waits, with
+// those that depend on it (waiting-commits.ts), and is begun again later, as after a crash.
 import type { Clock, Executor, VersionId } from "@runnel/shared";
 import { RunnelError, fromSystemError } from "@runnel/shared";
 import type { MetaStore, Passed } from "../../../meta/meta-store.ts";
@@ -298,7 +298,7 @@ export class Applier {
     }
   }
 
-  /** Before anything overtakes them: who finds a later commit in the folder without the index must not take these for done [F64]. */
+  /** Logs that these wait before later ones are put in place: salvage must not take them for applied then [F167]. */
   async #recordWaiting(): Promise<void> {
     const seqs = this.#toBeNoted.toSorted((a, b) => a - b);
     if (seqs.length === 0) return;
@@ -318,7 +318,7 @@ export class Applier {
     });
   }
 
-  /** Passes over what depends on one that waits. What stands behind those taken, maybe very many, is moved up once for all of them. */
+  /** Passes over what depends on a commit that waits. What stands behind those taken is moved up once for all. */
   #takeBatch(): void {
     let [taken, bytes] = [0, 0];
     for (const commit of this.#queue) {
@@ -326,7 +326,7 @@ export class Applier {
       else {
         bytes += commit.operation.op === "write" ? commit.operation.content.sizeBytes : 0;
         const [first] = this.#batch;
-        // A link is prepared from the file that the commits before have put in place, so those come first, by themselves.
+        // A link is prepared from a file that commits before it put in place, so those come first, by themselves.
         const isAlone = commit.operation.op === "link";
         // Commits begun before are settled first: until then the tuples of what they touched are not known.
         const isOther = first !== undefined && this.#begun.has(commit.seq) !== this.#begun.has(first.seq);
@@ -434,7 +434,7 @@ export class Applier {
     const { tree, rows, probeLater } = this.#deps;
     if (this.#inPlace.length === 0) return;
     await tree.finish([TEMP_FOLDER, TRASH_FOLDER]);
-    // A commit that went into a folder moved away meanwhile is not applied: it stays in the log for the folder that is served then [F111].
+    // A commit that went into a folder moved away meanwhile stays in the log, for the one that is served then [F111].
     await this.#deps.checkRoot();
     const { appliedSeq, passed } = this.#progress();
     await rows.store(appliedSeq, passed);
