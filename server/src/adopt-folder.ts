@@ -2,7 +2,7 @@
 // for a folder that came back from a backup. What the volume had before is set aside, never destroyed. Opening the volume is left to open-volume.ts.
 import { join } from "node:path";
 import type { Disk, DiskRoot } from "@runnel/shared";
-import { RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
+import { RunnelError, fromSystemError, isRunnelError, wallMs } from "@runnel/shared";
 import { SET_ASIDE_FOLDER } from "./auth/own-folder.ts";
 import { ROOT_ROW } from "./content/folder/disk/disk-rows.ts";
 import { FOLDER_FORMAT, createMarker, readMarker, rootFault } from "./content/folder/disk/marker.ts";
@@ -17,7 +17,6 @@ import { type VolumeId, drawVolumeId, foundVolumeId, newVolumeId } from "./volum
 
 const FOLDER_MODE = 0o700;
 const PATHS_SHOWN_MAX = 10;
-const NS_PER_MS = 1_000_000n;
 
 type AdoptionHost = Pick<VolumeHost, "clock" | "disk" | "dataFolder" | "openMeta">;
 
@@ -119,7 +118,7 @@ async function takeOver(
   served: DiskRoot,
   hasData: boolean,
 ): Promise<SetAside> {
-  const time = new Date(Number(clock.wallNs() / NS_PER_MS)).toISOString().replaceAll(":", "-");
+  const time = new Date(wallMs(clock)).toISOString().replaceAll(":", "-");
   const aside: SetAside = { data: undefined, temp: undefined };
   if (hasData) {
     const folder = `${SET_ASIDE_FOLDER}/${time}`;

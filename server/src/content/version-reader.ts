@@ -1,7 +1,7 @@
 // Reads chunks of versions and verifies them: bytes leave here only when their digest is the recipe's.
 import type { ChunkPreset, ChunkedRange, Executor, Recipe, VersionId } from "@runnel/shared";
-import { DIGEST_BYTES, LIMITS, RunnelError, chunkOffsets, digestAt, isRunnelError, presetFor } from "@runnel/shared";
-import type { ByteRange, ContentStore, OpenVersion } from "./content-store.ts";
+import { LIMITS, RunnelError, chunkOffsets, chunkRanges, isRunnelError, presetFor, wrongChunks } from "@runnel/shared";
+import type { ContentStore, OpenVersion } from "./content-store.ts";
 
 /** Others wait for the thread meanwhile. */
 const PROVED_AT_ONCE = 256;
@@ -39,14 +39,13 @@ export async function readRun(
   executor: Executor,
 ): Promise<Uint8Array> {
   const bytes = await open.read(run.offset, run.length);
-  const digests = await executor.digest(splitRun(bytes, recipe, run));
-  for (let index = 0; index < run.count; index++) {
-    const got = digests.subarray(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES);
-    if (Buffer.compare(got, digestAt(recipe, run.from + index)) === 0) continue;
-    await open.reportMismatch();
-    throw changedUnderneath();
-  }
-  return bytes;
+  const indexes = Array.from({ length: run.count }, (_, at) => run.from + at);
+  const chunks = chunkRanges(recipe, indexes).map(({ offset, length }) => {
+    return bytes.subarray(offset - run.offset, offset - run.offset + length);
+  });
+  if (wrongChunks(recipe, indexes, await executor.digest(chunks)).length === 0) return bytes;
+  await open.reportMismatch();
+  throw changedUnderneath();
 }
 
 /** True when so many chunks from `from` on are what the recipe says; costs no reading when they are settled. */
@@ -63,19 +62,11 @@ export async function holdsChunks(
   try {
     for (let at = from; at < from + count; at += PROVED_AT_ONCE) {
       const all = Array.from({ length: Math.min(PROVED_AT_ONCE, from + count - at) }, (_, index) => at + index);
-      const rangeOf = (index: number): ByteRange => {
-        return { offset: offsets[index] ?? 0, length: recipe.lengths[index] ?? 0 };
-      };
       const indexes: number[] = [];
-      for (const index of all) {
-        const { offset, length } = rangeOf(index);
-        if (!(await open.isSettled(offset, length))) indexes.push(index);
-      }
-      const digests = await open.digest(indexes.map(rangeOf), executor);
-      const wrong = indexes.filter((index, place) => {
-        const found = digests.subarray(place * DIGEST_BYTES, (place + 1) * DIGEST_BYTES);
-        return Buffer.compare(found, digestAt(recipe, index)) !== 0;
-      });
+      for (const [place, { offset, length }] of chunkRanges(recipe, all).entries())
+        if (!(await open.isSettled(offset, length))) indexes.push(at + place);
+      const digests = await open.digest(chunkRanges(recipe, indexes), executor);
+      const wrong = wrongChunks(recipe, indexes, digests);
       // They may lie elsewhere by now.
       for (const run of chunkRuns(recipe, wrong)) await readRun(open, recipe, run, executor);
     }
@@ -109,17 +100,6 @@ export async function chunkVersion(
   } finally {
     await open.close();
   }
-}
-
-function splitRun(bytes: Uint8Array, recipe: Recipe, run: ChunkRun): Uint8Array[] {
-  const parts: Uint8Array[] = [];
-  let at = 0;
-  for (let index = run.from; index < run.from + run.count; index++) {
-    const length = recipe.lengths[index] ?? 0;
-    parts.push(bytes.subarray(at, at + length));
-    at += length;
-  }
-  return parts;
 }
 
 function changedUnderneath(): RunnelError {

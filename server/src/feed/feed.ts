@@ -1,7 +1,7 @@
 // Feed and leases of one volume: every change goes to those who follow it, in seq order; a commit is answered when every follower with a
 // lease has acknowledged it or its lease has run out. Knows nothing of connections (a FeedSender carries the items) and nothing of disks.
 import type { Change, Clock, Timer, VersionId } from "@runnel/shared";
-import { LIMITS, RunnelError, TIMING } from "@runnel/shared";
+import { LIMITS, RunnelError, TIMING, wallMs } from "@runnel/shared";
 import type { AttachedInstance } from "../meta/meta-store.ts";
 import type { FeedSender, Identity } from "./holder.ts";
 import { Holder } from "./holder.ts";
@@ -331,8 +331,7 @@ export class Feed {
     if (sender === undefined || !this.waits.includes(wait)) return;
     let untilMs = 0;
     for (const until of wait.missing.values()) untilMs = Math.max(untilMs, until);
-    const untilWallMs =
-      Number(this.clock.wallNs() / 1_000_000n) + Math.max(0, Math.round(untilMs - this.clock.bootMs()));
+    const untilWallMs = wallMs(this.clock) + Math.max(0, Math.round(untilMs - this.clock.bootMs()));
     sender.waiting(
       n,
       [...wait.missing.keys()].map((holder) => holder.who),

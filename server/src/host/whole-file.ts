@@ -1,23 +1,63 @@
-// Small files that are read and replaced as a whole: a crash leaves the old one or the new one.
-import type { DiskRoot } from "@runnel/shared";
+// Files that are open for as long as they are used, and small ones that are read and replaced as a whole: a crash leaves the old one or the new one.
+import type { DiskFile, DiskRoot, OpenMode } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 
 const PRIVATE_MODE = 0o600;
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
 
-/** undefined when there is none. */
-export async function readWhole(root: DiskRoot, name: string): Promise<string | undefined> {
+/** Opens a file, and closes it once it has been used. */
+export async function withFile<T>(
+  root: DiskRoot,
+  path: string,
+  mode: OpenMode,
+  use: (file: DiskFile) => Promise<T>,
+  permissions?: number,
+): Promise<T> {
+  const file = await root.open(path, mode, permissions);
   try {
-    const file = await root.open(name, "read");
-    try {
-      return Buffer.from(await file.read(0, FILE_BYTES_MAX)).toString();
-    } finally {
-      await file.close();
-    }
+    return await use(file);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Opens what lies at the path for reading. @returns undefined when nothing does, or no file. */
+export async function openIfThere(root: DiskRoot, path: string): Promise<DiskFile | undefined> {
+  try {
+    return await root.open(path, "read");
   } catch (error) {
-    if (isRunnelError(error, "NotFound")) return undefined;
+    if (isRunnelError(error, "NotFound", "NotFolder", "IsFolder", "Unsupported")) return undefined;
     throw error;
   }
+}
+
+/** @returns undefined when there is none. */
+export async function readWhole(
+  root: DiskRoot,
+  name: string,
+  bytesMax: number = FILE_BYTES_MAX,
+): Promise<string | undefined> {
+  try {
+    return await withFile(root, name, "read", async (file) => Buffer.from(await file.read(0, bytesMax)).toString());
+  } catch (error) {
+    if (isRunnelError(error, "NotFound", "NotFolder")) return undefined;
+    throw error;
+  }
+}
+
+/** Makes a file of these bytes, whatever a crash left there. Durable when it resolves, but for its name, if `isSynced`. */
+export async function writeWhole(
+  root: DiskRoot,
+  path: string,
+  bytes: Uint8Array,
+  { mode = PRIVATE_MODE, isSynced = false }: { mode?: number; isSynced?: boolean } = {},
+): Promise<void> {
+  const write = async (file: DiskFile): Promise<void> => {
+    await file.truncate(0);
+    await file.write(0, bytes);
+    if (isSynced) await file.sync();
+  };
+  await withFile(root, path, "create", write, mode);
 }
 
 export interface WholeFile {
@@ -30,15 +70,7 @@ export interface WholeFile {
 /** Durable when it resolves. */
 export async function replaceWhole(root: DiskRoot, path: string, text: string, how: WholeFile = {}): Promise<void> {
   const { temp = `${path}.new`, mode = PRIVATE_MODE } = how;
-  const file = await root.open(temp, "create", mode);
-  try {
-    // A file that a crash left may be longer.
-    await file.truncate(0);
-    await file.write(0, Buffer.from(text));
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  await writeWhole(root, temp, Buffer.from(text), { mode, isSynced: true });
   await root.rename(temp, path, "replace");
   await root.syncFolder(path.slice(0, Math.max(0, path.lastIndexOf("/"))));
 }

@@ -1,9 +1,8 @@
 // The name of what is kept beside: `report (conflict 2026-11-21 03.09.02).txt`, of the commit's wall clock in UTC.
-import { LIMITS } from "@runnel/shared";
+import { LIMITS, NS_PER_MS } from "@runnel/shared";
 
 /** A longer ending is part of the name, not an extension. */
 const EXTENSION_BYTES_MAX = 32;
-const NS_PER_MS = 1_000_000n;
 
 function stamp(wallNs: bigint): string {
   const iso = new Date(Number(wallNs / NS_PER_MS)).toISOString();

@@ -1,6 +1,6 @@
 // Uploads that an earlier process of the server detached [F34]: found at start by their notes, and resumed when their client asks for them.
 import type { Clock, Timer } from "@runnel/shared";
-import { TIMING, isRunnelError, recipeSize } from "@runnel/shared";
+import { TIMING, isRunnelError, recipeSize, wallMs } from "@runnel/shared";
 import type { ResumableFile } from "../content/content-store.ts";
 import type { Allowance } from "./allowances.ts";
 import type { WriteSession } from "./write-session.ts";
@@ -82,7 +82,7 @@ export class DetachedUploads {
     const { clock, epoch, allowance } = this.#deps;
     const { opening, file, bytes } = found;
     const key = keyOf(opening);
-    const remainingMs = file.atMs + TIMING.stagedKeepMs - Number(clock.wallNs() / NS_PER_MS);
+    const remainingMs = file.atMs + TIMING.stagedKeepMs - wallMs(clock);
     // Ids mean something within an epoch only.
     if (opening.epoch !== epoch || remainingMs <= 0 || this.#detached.has(key)) return false;
     try {
@@ -112,8 +112,6 @@ export class DetachedUploads {
     this.#deps.allowance(opening.instance).releaseBytes(bytes);
   }
 }
-
-const NS_PER_MS = 1_000_000n;
 
 function keyOf({ instance, n }: Pick<WriteOpening, "instance" | "n">): string {
   return `${instance}:${n}`;

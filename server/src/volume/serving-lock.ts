@@ -4,12 +4,12 @@
 import type { Disk, DiskRoot } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import { z } from "zod";
+import { readWhole, writeWhole } from "../host/whole-file.ts";
 
 const NOTE = z.object({ pid: z.int().min(1), started: z.string(), boot: z.string() });
 type Note = z.output<typeof NOTE>;
 
 const NOTE_BYTES_MAX = 1024;
-const MODE = 0o600;
 /** Field of /proc/PID/stat, counted after the command's closing parenthesis (proc(5): field 22). */
 const STARTED_FIELD = 19;
 
@@ -27,13 +27,7 @@ export class ServingLock {
     await ServingLock.check(disk, root, path, what);
     const own = await noteOf(disk, process.pid);
     const bytes = Buffer.from(JSON.stringify(own ?? { pid: process.pid, started: "", boot: "" }));
-    const file = await root.open(path, "create", MODE);
-    try {
-      await file.truncate(0);
-      await file.write(0, bytes);
-    } finally {
-      await file.close();
-    }
+    await writeWhole(root, path, bytes);
     return new ServingLock(root, path);
   }
 
@@ -57,7 +51,7 @@ export class ServingLock {
 
 async function read(root: DiskRoot, path: string): Promise<Note | undefined> {
   try {
-    const outcome = NOTE.safeParse(JSON.parse(await text(root, path)));
+    const outcome = NOTE.safeParse(JSON.parse((await readWhole(root, path, NOTE_BYTES_MAX)) ?? "null"));
     return outcome.success ? outcome.data : undefined;
   } catch (error) {
     if (isRunnelError(error) || error instanceof SyntaxError) return undefined;
@@ -69,28 +63,21 @@ async function read(root: DiskRoot, path: string): Promise<Note | undefined> {
 async function noteOf(disk: Disk, pid: number): Promise<Note | undefined> {
   try {
     const stat = await textAt(disk, `/proc/${pid}`, "stat");
+    if (stat === undefined) return undefined;
     const started = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[STARTED_FIELD] ?? "";
-    return { pid, started, boot: (await textAt(disk, "/proc/sys/kernel/random", "boot_id")).trim() };
+    const boot = await textAt(disk, "/proc/sys/kernel/random", "boot_id");
+    return boot === undefined ? undefined : { pid, started, boot: boot.trim() };
   } catch (error) {
     if (isRunnelError(error)) return undefined;
     throw error;
   }
 }
 
-async function textAt(disk: Disk, folder: string, name: string): Promise<string> {
+async function textAt(disk: Disk, folder: string, name: string): Promise<string | undefined> {
   const root = await disk.openRoot(folder);
   try {
-    return await text(root, name);
+    return await readWhole(root, name, NOTE_BYTES_MAX);
   } finally {
     await root.close();
-  }
-}
-
-async function text(root: DiskRoot, path: string): Promise<string> {
-  const file = await root.open(path, "read");
-  try {
-    return Buffer.from(await file.read(0, NOTE_BYTES_MAX)).toString();
-  } finally {
-    await file.close();
   }
 }

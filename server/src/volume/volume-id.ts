@@ -2,12 +2,14 @@
 // written down first, and the volume's from when the folder has its marker: a first serving that ends in between begins again with the same id.
 import { randomBytes } from "node:crypto";
 import type { DiskRoot } from "@runnel/shared";
-import { RunnelError, isRunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared";
+import { readWhole, writeWhole } from "../host/whole-file.ts";
 
 const FILE = "volume";
 const DRAWN = "volume.new";
 const ID_BYTES = 16;
-const MODE = 0o600;
+/** A longer file is damaged. */
+const FILE_BYTES_MAX = 2 * ID_BYTES + 1;
 
 /** `isKnown`: the volume has been served before from this data folder. */
 export interface VolumeId {
@@ -30,15 +32,7 @@ export function newVolumeId(): string {
 
 /** Writes it down, durably, before the folder has its marker or at once after. */
 export async function drawVolumeId(data: DiskRoot, id: string): Promise<void> {
-  const file = await data.open(DRAWN, "create", MODE);
-  try {
-    // A file that a crash left may be longer.
-    await file.truncate(0);
-    await file.write(0, Buffer.from(id));
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  await writeWhole(data, DRAWN, Buffer.from(id), { isSynced: true });
   await data.syncFolder("");
 }
 
@@ -51,9 +45,9 @@ export async function knowVolumeId(data: DiskRoot): Promise<void> {
 
 /** Without drawing one. @throws Corrupt */
 export async function foundVolumeId(data: DiskRoot): Promise<VolumeId | undefined> {
-  const known = await read(data, FILE);
+  const known = await readWhole(data, FILE, FILE_BYTES_MAX);
   if (known === undefined) {
-    const drawn = await read(data, DRAWN);
+    const drawn = await readWhole(data, DRAWN, FILE_BYTES_MAX);
     return drawn !== undefined && ID.test(drawn) ? { id: drawn, isKnown: false } : undefined;
   }
   if (!ID.test(known)) throw new RunnelError("Corrupt", "open volume", `The file "volume" in ${data.path} is damaged.`);
@@ -61,17 +55,3 @@ export async function foundVolumeId(data: DiskRoot): Promise<VolumeId | undefine
 }
 
 const ID = /^[0-9a-f]{32}$/;
-
-async function read(data: DiskRoot, name: string): Promise<string | undefined> {
-  try {
-    const file = await data.open(name, "read");
-    try {
-      return Buffer.from(await file.read(0, ID_BYTES * 2 + 1)).toString();
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    if (isRunnelError(error, "NotFound")) return undefined;
-    throw error;
-  }
-}

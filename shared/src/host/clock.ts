@@ -14,6 +14,13 @@ export interface Clock {
   after(delayMs: number, fire: () => void, holdsProcess?: boolean): Timer;
 }
 
+export const NS_PER_MS = 1_000_000n;
+
+/** Milliseconds since 1970. */
+export function wallMs(clock: Clock): number {
+  return Number(clock.wallNs() / NS_PER_MS);
+}
+
 /** Waits on a clock. */
 export function sleep(clock: Clock, delayMs: number): Promise<void> {
   return new Promise((resolve) => {

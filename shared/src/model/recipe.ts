@@ -45,6 +45,23 @@ export function chunkOffsets(recipe: Recipe): Float64Array {
   return offsets;
 }
 
+/** Ranges of a content that its chunks are, in the order of `indexes`; of all of them when none are given. */
+export function chunkRanges(
+  recipe: Recipe,
+  indexes: Iterable<number> = recipe.lengths.keys(),
+): { offset: number; length: number }[] {
+  const offsets = chunkOffsets(recipe);
+  return Array.from(indexes, (index) => ({ offset: offsets[index] ?? 0, length: recipe.lengths[index] ?? 0 }));
+}
+
+/** Chunks of `indexes` whose digest is not the recipe's; `digests` has one for each, in their order. */
+export function wrongChunks(recipe: Recipe, indexes: readonly number[], digests: Uint8Array): number[] {
+  return indexes.filter((index, at) => {
+    const found = digests.subarray(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES);
+    return Buffer.compare(found, digestAt(recipe, index)) !== 0;
+  });
+}
+
 /** Index of the chunk that has the byte at `offset`; of the last for what lies behind all. */
 export function chunkAt(recipe: Recipe, offset: number): number {
   const offsets = chunkOffsets(recipe);

@@ -3,6 +3,7 @@ import type { DiskRoot, NodeState } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import type { AcceptedCommit } from "../../content-store.ts";
 import type { DiskRow, Operation } from "../../../meta/meta-store.ts";
+import { withFile } from "../../../host/whole-file.ts";
 import type { LiveTree } from "./live-tree.ts";
 import type { FoundEntry } from "../disk/found.ts";
 import { isSameContent, isSameHandle } from "../disk/same-file.ts";
@@ -76,13 +77,7 @@ export async function prepareMake(
 async function syncTemp(root: DiskRoot, temp: string, state: NodeState): Promise<void> {
   const type = typeOnDisk(state.type);
   if (type === "folder") await root.syncFolder(temp);
-  if (type !== "file") return;
-  const file = await root.open(temp, "write");
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  if (type === "file") await withFile(root, temp, "write", (file) => file.sync());
 }
 
 /** `isPlaced`: it is in the tree since before an interruption. */

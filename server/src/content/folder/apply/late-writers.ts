@@ -5,6 +5,7 @@ import { RecentMap, ROOT_NODE, isRunnelError } from "@runnel/shared";
 import type { MetaStore } from "../../../meta/meta-store.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
 import type { SerialQueue } from "../disk/serial-queue.ts";
+import { withFile } from "../../../host/whole-file.ts";
 import type { LiveTree } from "./live-tree.ts";
 import type { Probes } from "../disk/found.ts";
 import { isSameContent } from "../disk/same-file.ts";
@@ -98,17 +99,14 @@ export class LateWriters {
     const { root } = this.#deps;
     const path = joinPath(TRASH_FOLDER, watched.name);
     try {
-      const file = await root.open(path, "read");
-      try {
+      return await withFile(root, path, "read", async (file) => {
         const lease = await file.takeLease(() => undefined);
         if (!isSameContent(await file.stat(), watched.stat)) {
           await this.#putBack(watched, path);
           return true;
         }
         return lease === "taken" || (lease === "refused" && nowMs - watched.sinceMs >= WATCHED_MS);
-      } finally {
-        await file.close();
-      }
+      });
     } catch (error) {
       if (isRunnelError(error, "NotFound")) return true;
       throw error;

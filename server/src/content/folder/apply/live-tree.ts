@@ -8,6 +8,7 @@ import { ROOT_NODE, RunnelError, isRunnelError } from "@runnel/shared";
 import type { KeptOnDisk, Ownership } from "../disk/attributes.ts";
 import { NOTHING_KEPT, ignoreDenied, setAttributes } from "../disk/attributes.ts";
 import { conflictName } from "../../../meta/conflict-name.ts";
+import { withFile } from "../../../host/whole-file.ts";
 import type { ByteRange } from "../../content-store.ts";
 import type { DiskRow, MetaStore } from "../../../meta/meta-store.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
@@ -83,13 +84,8 @@ export class LiveTree {
   }
 
   /** A program has the file open for writing; false also where the system does not tell. */
-  async hasWriter(path: string): Promise<boolean> {
-    const file = await this.root.open(path, "read");
-    try {
-      return (await file.takeLease(() => undefined)) === "writer";
-    } finally {
-      await file.close();
-    }
+  hasWriter(path: string): Promise<boolean> {
+    return withFile(this.root, path, "read", async (file) => (await file.takeLease(() => undefined)) === "writer");
   }
 
   /** The folder's path; the folder is there. One that another program removed is made again, since a commit puts something into it. */

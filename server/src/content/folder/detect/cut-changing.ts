@@ -1,7 +1,7 @@
 // The recipe of a file that a program goes on writing to. It was the file's content at one moment when the tuple stayed the same, or when two passes over
 // it saw the same bytes: then it had them between the two. What is appended meanwhile lies behind.
 import type { DiskFile, DiskRoot, Executor, Recipe } from "@runnel/shared";
-import { chunkOffsets, isRunnelError } from "@runnel/shared";
+import { chunkRanges, isRunnelError } from "@runnel/shared";
 import type { FoundEntry } from "../disk/found.ts";
 import { isSameHandle, isSameTuple } from "../disk/same-file.ts";
 
@@ -22,9 +22,7 @@ export async function cutChanging(
     if (!isSameHandle(await file.handle(), handle)) return undefined;
     const recipe = await executor.chunkFile(file, 0, stat.sizeBytes);
     if (isSameTuple(await file.stat(), stat)) return recipe;
-    const offsets = chunkOffsets(recipe);
-    const ranges = [...recipe.lengths].map((length, index) => ({ offset: offsets[index] ?? 0, length }));
-    const again = await executor.digestFile(file, ranges);
+    const again = await executor.digestFile(file, chunkRanges(recipe));
     return Buffer.compare(again, recipe.digests) === 0 ? recipe : undefined;
   } catch (error) {
     // Gone, or shorter now.

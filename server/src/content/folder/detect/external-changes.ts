@@ -2,7 +2,7 @@
 // handle is a rename or a hard link (moves.ts); a file replaced by another is a new version of the same node. Removals are reported later
 // (pending-removals.ts).
 import type { DiskStat, NewAttributes, Recipe } from "@runnel/shared";
-import { ROOT_NODE } from "@runnel/shared";
+import { NS_PER_MS, ROOT_NODE } from "@runnel/shared";
 import type { DiskRow, ExternalOperation } from "../../../meta/meta-store.ts";
 import { ROOT_ROW } from "../disk/disk-rows.ts";
 import { cutChanging } from "./cut-changing.ts";
@@ -19,7 +19,6 @@ import { folderTimes } from "./folder-times.ts";
 import { Moves } from "./moves.ts";
 import { VERIFIED_BYTES_MAX, hasRecordedBytes } from "./unchanged-bytes.ts";
 
-const NS_PER_MS = 1_000_000n;
 /** A file that is written in place all the time is taken in so often. */
 const AGAIN_NS = 1_000_000_000n;
 /** A file that changes again within this goes on changing. */

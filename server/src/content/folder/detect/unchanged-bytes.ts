@@ -1,7 +1,7 @@
 // Tells whether a file that another program has touched, or put in the place of the recorded one, still has the bytes of the recorded version: then no version
 // is lost and none is made, whatever its time and its handle say now. It is read for that, so how much is bounded: other work waits meanwhile.
 import type { DiskFile, DiskRoot, Executor } from "@runnel/shared";
-import { DIGEST_BYTES, chunkOffsets, isRunnelError } from "@runnel/shared";
+import { DIGEST_BYTES, chunkRanges, isRunnelError } from "@runnel/shared";
 import type { DiskRow, MetaStore } from "../../../meta/meta-store.ts";
 import type { FoundEntry } from "../disk/found.ts";
 import { isSameHandle, isSameTuple } from "../disk/same-file.ts";
@@ -31,8 +31,7 @@ export async function hasRecordedBytes(
   try {
     file = await root.open(path, "read");
     if (!isSameHandle(await file.handle(), found.handle)) return false;
-    const offsets = chunkOffsets(recipe);
-    const chunks = [...recipe.lengths].map((length, index) => ({ offset: offsets[index] ?? 0, length }));
+    const chunks = chunkRanges(recipe);
     for (let from = 0; from < chunks.length;) {
       let to = from;
       for (let bytes = 0; to < chunks.length && bytes < STEP_BYTES; to++) bytes += chunks[to]?.length ?? 0;

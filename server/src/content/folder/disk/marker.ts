@@ -3,7 +3,7 @@
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Disk, DiskRoot, DiskStat } from "@runnel/shared";
 import type { DiskRow } from "../../../meta/meta-store.ts";
-import { replaceWhole } from "../../../host/whole-file.ts";
+import { readWhole, replaceWhole } from "../../../host/whole-file.ts";
 import { isSameHandle } from "./same-file.ts";
 import {
   MARKER_FILE,
@@ -25,10 +25,10 @@ export interface Marker {
   volume: string;
 }
 
-function parseMarker(bytes: Uint8Array): Marker {
+function parseMarker(text: string): Marker {
   let value: unknown;
   try {
-    value = JSON.parse(Buffer.from(bytes).toString("utf8"));
+    value = JSON.parse(text);
   } catch (cause) {
     throw new RunnelError("Corrupt", "read marker", "The volume's marker is damaged.", { cause });
   }
@@ -45,17 +45,8 @@ function parseMarker(bytes: Uint8Array): Marker {
 
 /** The marker, undefined when there is none. @throws Corrupt, Version, Io. */
 export async function readMarker(root: DiskRoot): Promise<Marker | undefined> {
-  try {
-    const file = await root.open(MARKER_FILE, "read");
-    try {
-      return parseMarker(await file.read(0, MARKER_BYTES_MAX));
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    if (isRunnelError(error, "NotFound", "NotFolder")) return undefined;
-    throw error;
-  }
+  const text = await readWhole(root, MARKER_FILE, MARKER_BYTES_MAX);
+  return text === undefined ? undefined : parseMarker(text);
 }
 
 async function makeFolder(root: DiskRoot, path: string): Promise<void> {

@@ -1,14 +1,13 @@
 // Notices of the folder engine: versions that other programs destroyed, files kept as a conflict copy, saves that never got into their
 // files. They are reported in passing and written by and by; those that are settled, or old, go when somebody asks.
 import type { Clock, DiskRoot, Notice, VersionId } from "@runnel/shared";
-import { LIMITS, isRunnelError } from "@runnel/shared";
+import { LIMITS, isRunnelError, wallMs } from "@runnel/shared";
 import type { MetaStore } from "../../../meta/meta-store.ts";
 import type { ByteRange } from "../../content-store.ts";
 import type { DiskRows } from "./disk-rows.ts";
 
 /** Notices are kept as long as old files in the trash. */
 const KEPT_MS = 30 * 24 * 3_600_000;
-const NS_PER_MS = 1_000_000n;
 /** Ranges that a notice names. */
 const MISSING_RANGES_MAX = 16;
 
@@ -33,7 +32,7 @@ export class Notices {
   }
 
   get #nowMs(): number {
-    return Number(this.#deps.clock.wallNs() / NS_PER_MS);
+    return wallMs(this.#deps.clock);
   }
 
   /** `path`: that it had, as far as that is known. */

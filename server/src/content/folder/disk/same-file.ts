@@ -1,9 +1,8 @@
 // Tells whether what is on disk is what was recorded. A handle is a file's identity; the stat tuple tells whether its content can have changed.
-import type { DiskStat } from "@runnel/shared";
+import { type DiskStat, NS_PER_MS } from "@runnel/shared";
 
 /** A change within this time of the tuple need not show in it (clock granularity), so digests taken then are not trusted. */
 export const SETTLE_MS = 2000;
-const NS_PER_MS = 1_000_000n;
 
 export function isSameHandle(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
   return a !== undefined && b !== undefined && a.length > 0 && Buffer.compare(a, b) === 0;
@@ -37,9 +36,4 @@ export function isSettled(stat: DiskStat, wallNs: bigint): boolean {
 /** Any write since shows, however young the tuple is: it sets the mtime to the time of the write, which this one is not. */
 export function wouldShow(stat: DiskStat, wallNs: bigint): boolean {
   return stat.mtimeNs < stat.ctimeNs || stat.mtimeNs > wallNs;
-}
-
-/** A tuple that no file has: a row with it is probed again, whatever is there. */
-export function impossibleStat(stat: DiskStat): DiskStat {
-  return { ...stat, ctimeNs: -1n, mtimeNs: -1n, ino: 0 };
 }

@@ -3,7 +3,8 @@
 import { isSameHandle } from "../disk/same-file.ts";
 import { bindsName, isLike, isIntentAt, nameAfter, placesSince } from "./places.ts";
 import type { SalvageCommit } from "./salvage-log.ts";
-import type { FoundEntry, SalvageTree } from "./salvage-tree.ts";
+import type { FoundEntry } from "../disk/found.ts";
+import type { SalvageTree } from "./salvage-tree.ts";
 
 type Rename = Extract<SalvageCommit["operation"], { op: "rename" }>;
 

@@ -1,6 +1,7 @@
 // Places where the commits of a log put things, and whether what lies there is theirs. Reads only.
 import type { SalvageCommit } from "./salvage-log.ts";
-import type { FoundEntry, SalvageTree } from "./salvage-tree.ts";
+import type { FoundEntry } from "../disk/found.ts";
+import type { SalvageTree } from "./salvage-tree.ts";
 import { stateOf } from "./salvage-tree.ts";
 
 /** Path after the rename `commit` of the name that it concerns, when it was `path` before. */

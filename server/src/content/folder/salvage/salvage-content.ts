@@ -1,9 +1,10 @@
 // The bytes of a commit that is to be salvaged: from its log record, its staged file, and whatever may hold the versions it copies from. All of it is
 // verified against the recipe, chunk by chunk; what cannot be verified is not used [F67].
 import type { DiskFile, DiskRoot, Executor, Log } from "@runnel/shared";
-import { DIGEST_BYTES, chunkOffsets, digestAt, isRunnelError } from "@runnel/shared";
+import { chunkRanges, isRunnelError, wrongChunks } from "@runnel/shared";
 import { STORE_FILE_MODE, TEMP_FOLDER, TRASH_FOLDER, isTrashName, joinPath, stagedPath } from "../disk/store-layout.ts";
 import type { Run, WriteContent } from "../../../meta/meta-store.ts";
+import { withFile } from "../../../host/whole-file.ts";
 import type { SalvageCommit } from "./salvage-log.ts";
 import type { SalvageTree } from "./salvage-tree.ts";
 import { stateOf } from "./salvage-tree.ts";
@@ -61,8 +62,7 @@ export class SalvageContent {
     placeOf: (node: number) => string | undefined,
   ): Promise<string | undefined> {
     const path = `${TEMP_FOLDER}/salvage-${commit.seq}`;
-    const file = await this.root.open(path, "create", STORE_FILE_MODE);
-    try {
+    const write = async (file: DiskFile): Promise<string | undefined> => {
       await file.truncate(0);
       await file.truncate(content.sizeBytes);
       if (!(await this.fill(file, commit, content, placeOf))) return undefined;
@@ -70,9 +70,8 @@ export class SalvageContent {
       if (state !== undefined) await this.tree.setAttributes(path, state);
       await file.sync();
       return path;
-    } finally {
-      await file.close();
-    }
+    };
+    return withFile(this.root, path, "create", write, STORE_FILE_MODE);
   }
 
   private async fill(
@@ -86,35 +85,19 @@ export class SalvageContent {
     for (const piece of pieces) await this.copyOwn(file, commit, content, piece);
     // Without a recipe only what the log's own checksums cover is verified.
     if (recipe === undefined) return runs.every((run) => run.from === "log");
-    const offsets = chunkOffsets(recipe);
-    let wrong = await this.wrongOf(file, content, offsets, [...recipe.lengths.keys()]);
+    const wrongOf = async (indexes: readonly number[]): Promise<number[]> =>
+      wrongChunks(recipe, indexes, await this.executor.digestFile(file, chunkRanges(recipe, indexes)));
+    let wrong = await wrongOf([...recipe.lengths.keys()]);
     for (const candidate of wrong.length === 0 ? [] : this.candidates(commit, runs, placeOf)) {
       await this.copyFrom(
         candidate,
         file,
-        wrong.flatMap((index) => piecesOf(runs, offsets[index] ?? 0, recipe.lengths[index] ?? 0)),
+        chunkRanges(recipe, wrong).flatMap(({ offset, length }) => piecesOf(runs, offset, length)),
       );
-      wrong = await this.wrongOf(file, content, offsets, wrong);
+      wrong = await wrongOf(wrong);
       if (wrong.length === 0) break;
     }
     return wrong.length === 0;
-  }
-
-  /** Chunks that are not what the recipe says. */
-  private async wrongOf(
-    file: DiskFile,
-    { recipe }: WriteContent,
-    offsets: Float64Array,
-    indexes: number[],
-  ): Promise<number[]> {
-    if (recipe === undefined) return [];
-    const ranges = indexes.map((index) => ({ offset: offsets[index] ?? 0, length: recipe.lengths[index] ?? 0 }));
-    const digests = await this.executor.digestFile(file, ranges);
-    return indexes.filter((index, at) => {
-      return (
-        Buffer.compare(digests.subarray(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES), digestAt(recipe, index)) !== 0
-      );
-    });
   }
 
   private async copyOwn(file: DiskFile, commit: SalvageCommit, content: WriteContent, piece: Piece): Promise<void> {

@@ -1,23 +1,17 @@
 // The served folder while commits are salvaged into it: what lies where, whose it is, and moving it without losing anything of another program.
-import type { DiskRoot, DiskStat, Log, NodeState } from "@runnel/shared";
+import type { DiskRoot, Log, NodeState } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Ownership } from "../disk/attributes.ts";
 import { ignoreDenied, setAttributes } from "../disk/attributes.ts";
-import { FOLDER_FORMAT } from "../disk/marker.ts";
+import { type FoundEntry, findAt } from "../disk/found.ts";
 import { handleKey } from "../disk/same-file.ts";
 import { keepShown } from "../disk/shown.ts";
-import { STORE_FILE_MODE, TEMP_FOLDER, TRASH_FOLDER, joinPath, splitPath, trashName } from "../disk/store-layout.ts";
-import type { TrashRecord } from "../versions/trash.ts";
-import { encodeTrashRecord } from "../versions/trash.ts";
+import { TEMP_FOLDER, TRASH_FOLDER, joinPath, splitPath, trashName } from "../disk/store-layout.ts";
+import { writeTrashRecord } from "../versions/trash.ts";
 import type { SalvageReport } from "../../content-store.ts";
 import { conflictName } from "../../../meta/conflict-name.ts";
 import { encodeRecord } from "../../../commit-log/record.ts";
 import type { IntentFile, SalvageCommit, SalvageLog } from "./salvage-log.ts";
-
-export interface FoundEntry {
-  stat: DiskStat;
-  handle: Uint8Array;
-}
 
 const FOLDER_MODE = 0o755;
 /** The log does not say which epoch its ids are of. */
@@ -47,13 +41,8 @@ export class SalvageTree {
     this.ownTouches = new Set(found.ownPaths);
   }
 
-  async find(path: string): Promise<FoundEntry | undefined> {
-    try {
-      return { stat: await this.root.stat(path), handle: await this.root.handle(path) };
-    } catch (error) {
-      if (isRunnelError(error, "NotFound", "NotFolder")) return undefined;
-      throw error;
-    }
+  find(path: string): Promise<FoundEntry | undefined> {
+    return findAt(this.root, path);
   }
 
   /** The commit that the file was put in place for, as far as the log tells. */
@@ -137,25 +126,10 @@ export class SalvageTree {
 
   /** Takes an old file out of the tree, to the trash: commits to come may copy from it, and nothing is destroyed on a log's word alone. */
   async takeOut(path: string, found: FoundEntry, node: number, seq: number): Promise<void> {
-    const { stat, handle } = found;
     const version = { node, seq };
-    const aside = joinPath(TRASH_FOLDER, trashName(UNKNOWN_EPOCH, version));
-    const record: TrashRecord = {
-      format: FOLDER_FORMAT,
-      epoch: UNKNOWN_EPOCH,
-      ...version,
-      path,
-      sizeBytes: stat.sizeBytes,
-      mtimeNs: String(stat.mtimeNs),
-      handle: Buffer.from(handle).toString("hex"),
-    };
-    const file = await this.root.open(`${aside}.json`, "create", STORE_FILE_MODE);
-    try {
-      await file.truncate(0);
-      await file.write(0, encodeTrashRecord(record));
-    } finally {
-      await file.close();
-    }
+    const name = trashName(UNKNOWN_EPOCH, version);
+    const aside = joinPath(TRASH_FOLDER, name);
+    await writeTrashRecord(this.root, name, UNKNOWN_EPOCH, version, path, found);
     await this.root.rename(path, aside, "replace");
     this.touch(path);
     this.asides.set(node, [...(this.asides.get(node) ?? []), aside]);

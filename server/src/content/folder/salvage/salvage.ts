@@ -13,7 +13,7 @@ import { SalvageContent } from "./salvage-content.ts";
 import { readForSalvage } from "./salvage-log.ts";
 import type { SalvageCommit, SalvageLog } from "./salvage-log.ts";
 import type { SalvageReport } from "../../content-store.ts";
-import type { FoundEntry } from "./salvage-tree.ts";
+import type { FoundEntry } from "../disk/found.ts";
 import { SalvageTree, ignoreRefused, isOfThePlace, stateOf } from "./salvage-tree.ts";
 
 export interface SalvageDeps {

@@ -2,14 +2,14 @@
 // older versions are digested afterwards against the recipe where an executor is at hand; what is wrong then is looked for elsewhere.
 import type { ChunkPreset, DiskFile, Executor, Recipe, VersionId } from "@runnel/shared";
 import {
-  DIGEST_BYTES,
+  EMPTY_RECIPE,
   RunnelError,
-  chunkOffsets,
+  chunkRanges,
   digestAt,
   isRunnelError,
   presetFor,
   presetOf,
-  EMPTY_RECIPE,
+  wrongChunks,
 } from "@runnel/shared";
 import type { ByteRange, ContentCallbacks } from "../../content-store.ts";
 import type { MetaStore } from "../../../meta/meta-store.ts";
@@ -69,7 +69,7 @@ export async function fill(deps: FillDeps, file: DiskFile, content: PendingConte
   if (!hasLength) await file.truncate(content.sizeBytes);
   const { recipe } = content;
   if (recipe === undefined || deps.executor === undefined) return { missing: failed, mayComeBack };
-  const wrong = await wrongChunks(deps.executor, file, recipe, copied);
+  const wrong = await wrongOf(deps.executor, file, recipe, copied);
   const missing = wrong.length === 0 ? [] : await repair(deps, deps.executor, file, { ...content, recipe }, wrong);
   return { missing, mayComeBack };
 }
@@ -84,9 +84,7 @@ export async function askCommitter(
   const { recipe, instance, version } = content;
   if (recipe === undefined || executor === undefined || instance === "") return [...missing];
   await callbacks.askCommitter(instance, version, missing, (offset, bytes) => file.write(offset, bytes));
-  const offsets = chunkOffsets(recipe);
-  const wrong = await wrongChunks(executor, file, recipe, missing);
-  return joinRanges(wrong.map((index) => ({ offset: offsets[index] ?? 0, length: recipe.lengths[index] ?? 0 })));
+  return joinRanges(chunkRanges(recipe, await wrongOf(executor, file, recipe, missing)));
 }
 
 /** True when zeros were skipped. */
@@ -129,7 +127,7 @@ async function copyOlder(
 }
 
 /** Chunks that touch a copied range and are not what the recipe says. */
-async function wrongChunks(
+async function wrongOf(
   executor: Executor,
   file: DiskFile,
   recipe: Recipe,
@@ -137,14 +135,7 @@ async function wrongChunks(
 ): Promise<number[]> {
   const touched = chunksTouching(recipe, copied);
   if (touched.length === 0) return [];
-  const offsets = chunkOffsets(recipe);
-  const ranges = touched.map((index) => ({ offset: offsets[index] ?? 0, length: recipe.lengths[index] ?? 0 }));
-  const digests = await executor.digestFile(file, ranges);
-  return touched.filter((index, at) => !isDigest(digests, at, digestAt(recipe, index)));
-}
-
-function isDigest(digests: Uint8Array, at: number, digest: Uint8Array): boolean {
-  return Buffer.compare(digests.subarray(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES), digest) === 0;
+  return wrongChunks(recipe, touched, await executor.digestFile(file, chunkRanges(recipe, touched)));
 }
 
 /** Both are in order of offset. */
@@ -152,8 +143,8 @@ function chunksTouching(recipe: Recipe, ranges: readonly ByteRange[]): number[] 
   const touched: number[] = [];
   let next = 0;
   let start = 0;
-  for (let index = 0; index < recipe.lengths.length; index++) {
-    const end = start + (recipe.lengths[index] ?? 0);
+  for (const [index, length] of recipe.lengths.entries()) {
+    const end = start + length;
     for (let range = ranges[next]; range !== undefined && range.offset + range.length <= start; range = ranges[next])
       next++;
     const range = ranges[next];
@@ -175,17 +166,15 @@ async function repair(
   wrong: readonly number[],
 ): Promise<ByteRange[]> {
   const { recipe } = content;
-  const offsets = chunkOffsets(recipe);
   const missing: ByteRange[] = [];
   const changed = new ChangedFiles(deps, executor, content);
   const known = new KnownVersions(deps, executor);
   try {
     const hints = await deps.meta.findChunks(Buffer.concat(wrong.map((index) => digestAt(recipe, index))));
-    for (const [at, index] of wrong.entries()) {
-      const offset = offsets[index] ?? 0;
-      const chunk = { digest: digestAt(recipe, index), length: recipe.lengths[index] ?? 0 };
+    for (const [at, { offset, length }] of chunkRanges(recipe, wrong).entries()) {
+      const chunk = { digest: digestAt(recipe, wrong[at] ?? 0), length };
       const bytes = (await changed.find(chunk)) ?? (await known.read(hints[at], chunk));
-      if (bytes === undefined) missing.push({ offset, length: chunk.length });
+      if (bytes === undefined) missing.push({ offset, length });
       else await file.write(offset, bytes);
     }
   } finally {
@@ -201,7 +190,7 @@ interface Chunk {
 }
 
 async function isChunk(executor: Executor, bytes: Uint8Array, { digest, length }: Chunk): Promise<boolean> {
-  return bytes.length === length && isDigest(await executor.digest([bytes]), 0, digest);
+  return bytes.length === length && Buffer.compare(await executor.digest([bytes]), digest) === 0;
 }
 
 /** Versions that the chunk index names, each opened once. */
@@ -273,9 +262,8 @@ class ChangedFiles {
       if (file === undefined) continue;
       this.#files.push(file);
       const found = await this.#recipeOf(file, preset);
-      const offsets = chunkOffsets(found);
-      for (let index = 0; index < found.lengths.length; index++)
-        places.set(keyOf(digestAt(found, index)), { file, offset: offsets[index] ?? 0 });
+      for (const [index, { offset }] of chunkRanges(found).entries())
+        places.set(keyOf(digestAt(found, index)), { file, offset });
     }
     return places;
   }

@@ -1,6 +1,6 @@
 // Staged files: what uploads fill in temp/ before their commit names it. One with notes outlives the server: the next process may go on with it.
 import type { DiskFile, DiskRoot } from "@runnel/shared";
-import { isRunnelError } from "@runnel/shared";
+import { NS_PER_MS, isRunnelError } from "@runnel/shared";
 import type { ResumableFile, StagedFile, ResumedFile } from "../../content-store.ts";
 import { makeStoreFolders } from "../disk/marker.ts";
 import { StagedNotes, readNotes } from "./staged-notes.ts";
@@ -18,7 +18,6 @@ import {
 import { removeIfThere } from "../disk/found.ts";
 import { writeSparsely } from "../disk/write-sparsely.ts";
 
-const NS_PER_MS = 1_000_000n;
 /** Synced each time that so much more was written: what a power cut takes of a long upload, and what is left to sync in the end. */
 const SYNC_BYTES = 32 * 1024 * 1024;
 

@@ -2,7 +2,8 @@
 // reported; whoever reads them holds them to the bytes.
 import { crc32 } from "node:zlib";
 import type { DiskFile, DiskRoot } from "@runnel/shared";
-import { LIMITS, isRunnelError } from "@runnel/shared";
+import { LIMITS } from "@runnel/shared";
+import { openIfThere } from "../../../host/whole-file.ts";
 import { STORE_FILE_MODE, notesPath } from "../disk/store-layout.ts";
 
 /** Length and check of a note, u32 each. */
@@ -75,13 +76,4 @@ function encodeNote(note: Uint8Array): Uint8Array {
 
 function checkOf(head: Uint8Array, note: Uint8Array): number {
   return crc32(note, crc32(head.subarray(0, LENGTH_BYTES)));
-}
-
-async function openIfThere(root: DiskRoot, path: string): Promise<DiskFile | undefined> {
-  try {
-    return await root.open(path, "read");
-  } catch (error) {
-    if (isRunnelError(error, "NotFound")) return undefined;
-    throw error;
-  }
 }

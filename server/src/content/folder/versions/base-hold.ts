@@ -4,6 +4,7 @@ import type { DiskFile, DiskRoot, DiskStat, Executor } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { ByteRange } from "../../content-store.ts";
 import { joinRanges, rangesWithout } from "../disk/byte-ranges.ts";
+import { withFile } from "../../../host/whole-file.ts";
 import type { FileSource } from "./file-source.ts";
 import { SerialQueue } from "../disk/serial-queue.ts";
 import { STORE_FILE_MODE } from "../disk/store-layout.ts";
@@ -128,13 +129,8 @@ export class BaseHold {
   }
 
   /** Open only as long as it is used: there may be many. */
-  async #withCopy<T>(mode: "read" | "create", use: (copy: DiskFile) => Promise<T>): Promise<T> {
-    const copy = await this.#root.open(this.#path, mode, STORE_FILE_MODE);
-    try {
-      return await use(copy);
-    } finally {
-      await copy.close();
-    }
+  #withCopy<T>(mode: "read" | "create", use: (copy: DiskFile) => Promise<T>): Promise<T> {
+    return withFile(this.#root, this.#path, mode, use, STORE_FILE_MODE);
   }
 
   /** Undefined when not all of the ranges are there. */

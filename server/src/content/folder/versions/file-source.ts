@@ -1,7 +1,7 @@
 // FileSource: an open file that was recorded to hold a version. A file that other programs can write is never trusted further than its stat
 // tuple: what was read counts only when the tuple was still the recorded one afterwards.
 import type { DiskFile, DiskRoot, DiskStat } from "@runnel/shared";
-import { isRunnelError } from "@runnel/shared";
+import { openIfThere } from "../../../host/whole-file.ts";
 import { isSameTuple } from "../disk/same-file.ts";
 
 export class FileSource {
@@ -15,13 +15,8 @@ export class FileSource {
 
   /** Undefined when another file is at the path, or something else happened to this one. */
   static async open(root: DiskRoot, path: string, recorded: DiskStat): Promise<FileSource | undefined> {
-    let file: DiskFile;
-    try {
-      file = await root.open(path, "read");
-    } catch (error) {
-      if (isRunnelError(error, "NotFound", "NotFolder", "IsFolder", "Unsupported")) return undefined;
-      throw error;
-    }
+    const file = await openIfThere(root, path);
+    if (file === undefined) return undefined;
     try {
       const stat = await file.stat();
       if (isSameTuple(stat, recorded)) return new FileSource(file, stat);

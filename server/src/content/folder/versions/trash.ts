@@ -1,11 +1,12 @@
 // The trash: whole old files, moved out of the tree for free, each with a record beside it from which it can be found again when the database
 // is lost. Kept within a budget of bytes, files and days; the oldest goes first, but not while something reads or copies from it.
 import type { Clock, DiskRoot, DiskStat, VersionId } from "@runnel/shared";
-import { RunnelError, isRunnelError } from "@runnel/shared";
+import { NS_PER_MS, RunnelError, isRunnelError } from "@runnel/shared";
 import { crc32 } from "node:zlib";
 import type { MetaStore, VersionPlace } from "../../../meta/meta-store.ts";
 import { FOLDER_FORMAT } from "../disk/marker.ts";
-import { removeIfThere } from "../disk/found.ts";
+import { withFile, writeWhole } from "../../../host/whole-file.ts";
+import { type FoundEntry, removeIfThere } from "../disk/found.ts";
 import { isSameHandle } from "../disk/same-file.ts";
 import {
   STORE_FILE_MODE,
@@ -18,7 +19,6 @@ import {
 
 const RECORD_ENDING = ".json";
 const DAY_MS = 24 * 3_600_000;
-const NS_PER_MS = 1_000_000n;
 const GiB = 1024 ** 3;
 const DAYS_MAX = 30;
 const FILES_MAX = 100_000;
@@ -102,7 +102,7 @@ export class Trash {
       this.#add(kept);
       records.delete(kept.name);
     }
-    for (const name of records) await removeIfThere(root, joinPath(TRASH_FOLDER, name + RECORD_ENDING));
+    for (const name of records) await removeIfThere(root, recordPath(name));
   }
 
   #add(kept: Kept): void {
@@ -123,38 +123,12 @@ export class Trash {
     const { root } = this.#deps;
     const name = trashName(this.#deps.epoch, version);
     const stat = await root.stat(from);
-    await this.#writeRecord(name, version, path, handle, stat);
+    await writeTrashRecord(root, name, this.#deps.epoch, version, path, { stat, handle });
     await root.rename(from, joinPath(TRASH_FOLDER, name), "replace");
     const moved = await root.stat(joinPath(TRASH_FOLDER, name));
     this.#add({ name, sizeBytes: moved.sizeBytes, sinceNs: moved.ctimeNs });
     this.#deps.fileAdded(version, name, moved);
     return { at: "trash", file: name, stat: moved };
-  }
-
-  async #writeRecord(
-    name: string,
-    version: VersionId,
-    path: string,
-    handle: Uint8Array,
-    stat: DiskStat,
-  ): Promise<void> {
-    const record: TrashRecord = {
-      format: FOLDER_FORMAT,
-      epoch: this.#deps.epoch,
-      node: version.node,
-      seq: version.seq,
-      path,
-      sizeBytes: stat.sizeBytes,
-      mtimeNs: String(stat.mtimeNs),
-      handle: Buffer.from(handle).toString("hex"),
-    };
-    const file = await this.#deps.root.open(joinPath(TRASH_FOLDER, name + RECORD_ENDING), "create", STORE_FILE_MODE);
-    try {
-      await file.truncate(0);
-      await file.write(0, encodeTrashRecord(record));
-    } finally {
-      await file.close();
-    }
   }
 
   /** Lists those of this epoch that came last. */
@@ -167,18 +141,15 @@ export class Trash {
 
   /** The path that a file had, by its record. @throws Corrupt. */
   async pathOf(name: string): Promise<string> {
-    const file = await this.#deps.root.open(joinPath(TRASH_FOLDER, name + RECORD_ENDING), "read");
-    try {
+    return withFile(this.#deps.root, recordPath(name), "read", async (file) => {
       return parseTrashRecord(await file.read(0, (await file.stat()).sizeBytes)).path;
-    } finally {
-      await file.close();
-    }
+    });
   }
 
   /** A file has been moved away. */
   async forget(name: string): Promise<void> {
     this.#forget(name);
-    await removeIfThere(this.#deps.root, joinPath(TRASH_FOLDER, name + RECORD_ENDING));
+    await removeIfThere(this.#deps.root, recordPath(name));
   }
 
   /** The place of a version that is here already: a crash came after the move. */
@@ -216,10 +187,37 @@ export class Trash {
       if (row?.place.at === "trash" && row.place.file === kept.name) await meta.forgetVersion(version);
     }
     await removeIfThere(root, joinPath(TRASH_FOLDER, kept.name));
-    await removeIfThere(root, joinPath(TRASH_FOLDER, kept.name + RECORD_ENDING));
+    await removeIfThere(root, recordPath(kept.name));
     this.#forget(kept.name);
     return true;
   }
+}
+
+function recordPath(name: string): string {
+  return joinPath(TRASH_FOLDER, name + RECORD_ENDING);
+}
+
+/** Writes the record of a file that is to come to the trash by this name. */
+export async function writeTrashRecord(
+  root: DiskRoot,
+  name: string,
+  epoch: string,
+  { node, seq }: VersionId,
+  path: string,
+  { stat, handle }: FoundEntry,
+): Promise<void> {
+  const { sizeBytes, mtimeNs } = stat;
+  const record: TrashRecord = {
+    format: FOLDER_FORMAT,
+    epoch,
+    node,
+    seq,
+    path,
+    sizeBytes,
+    mtimeNs: String(mtimeNs),
+    handle: Buffer.from(handle).toString("hex"),
+  };
+  await writeWhole(root, recordPath(name), encodeTrashRecord(record), { mode: STORE_FILE_MODE });
 }
 
 /** [F26]: the record, and last the CRC-32 of what it is without that. */

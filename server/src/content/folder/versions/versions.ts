@@ -7,6 +7,7 @@ import type { ByteRange, ContentCallbacks, OpenVersion } from "../../content-sto
 import { BaseHold } from "./base-hold.ts";
 import type { BaseHolds } from "./base-holds.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
+import { openIfThere, withFile } from "../../../host/whole-file.ts";
 import { FileSource } from "./file-source.ts";
 import type { OwnPlacings } from "./own-placings.ts";
 import type { PendingContent, PendingContents, Piece } from "./pending-contents.ts";
@@ -145,13 +146,7 @@ export class Versions {
     const { rows, root } = this.deps;
     const [row] = await rows.ofNode(node);
     const path = row && (await rows.pathOfName(row.folder, row.name));
-    if (path === undefined) return undefined;
-    try {
-      return await root.open(path, "read");
-    } catch (error) {
-      if (isRunnelError(error, "NotFound", "NotFolder", "IsFolder", "Unsupported")) return undefined;
-      throw error;
-    }
+    return path === undefined ? undefined : openIfThere(root, path);
   }
 
   async #liveFile(version: VersionId, sizeBytes: number): Promise<{ row: DiskRow; path: string } | undefined> {
@@ -197,13 +192,10 @@ export class Versions {
 
   async #readStaged(piece: Piece & { from: "temp" }): Promise<Uint8Array | undefined> {
     if (piece.content.isBeingApplied) return undefined;
-    const file = await this.deps.root.open(stagedPath(piece.content.temp), "read");
-    try {
+    return withFile(this.deps.root, stagedPath(piece.content.temp), "read", async (file) => {
       const bytes = await file.read(piece.at, piece.length);
       return bytes.length === piece.length && !piece.content.isBeingApplied ? bytes : undefined;
-    } finally {
-      await file.close();
-    }
+    });
   }
 }
 
