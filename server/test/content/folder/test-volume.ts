@@ -497,3 +497,19 @@ function accepted(index: number, record: LogRecord): AcceptedCommit | undefined 
     data: data.length > 0 ? place : undefined,
   };
 }
+
+/** Opens a volume over an empty folder, and lets its first scan end. */
+export async function startedVolume(settings: Partial<FolderSettings> = {}): Promise<TestVolume> {
+  const volume = new TestVolume(1, folderStore(settings));
+  await volume.start();
+  await volume.settle();
+  return volume;
+}
+
+export async function namesIn(root: DiskRoot, path: string): Promise<string[]> {
+  const names: string[] = [];
+  await root.list(path, (entries) => {
+    for (const { name } of entries) if (name !== undefined) names.push(name);
+  });
+  return names.sort();
+}
