@@ -5,7 +5,10 @@ import { RequestHandler, type RequestHandlerDeps } from "../../src/agent/drive/r
 
 const SILENCE_MS = 2000;
 
-/** Answers a lookup; `isBackAfterMs`: the line has just broken, and is there again then. Returns how the answer came: offline, or when. */
+/**
+ * Answers a lookup; `isBackAfterMs`: the line has just broken, and is there again then. Returns how the answer came:
+ * offline, or when.
+ */
 async function lookUp(isBackAfterMs: number, hasLease = false): Promise<string> {
   const clock = new SimulatedClock();
   const beganMs = clock.bootMs();

@@ -1,10 +1,12 @@
-// States of a change of this client, whatever it changes. One that is recorded is kept until the server has it, or nobody wants it any more: recorded → sent →
-// committed → settled, or unsent until it can be sent. One that is not recorded is settled by its answer, whatever that is. Pure: events in, states out; who
-// sends, records and shows learns what there is to do.
+// States of a change of this client, whatever it changes. One that is recorded is kept until the server has it, or
+// nobody wants it any more: recorded → sent → committed → settled, or unsent until it can be sent. One that is not
+// recorded is settled by its answer, whatever that is. Pure: events in, states out; who sends, records and shows learns
+// what there is to do.
 
 /**
- * begun: it has a number, and no record. recorded: it is in the journal. unwanted: a program here has removed its file since, so that it is not kept when it
- * fails. unsent: it waits to be sent, by an attempt of its own. settled: nobody asks for its result any more.
+ * begun: it has a number, and no record. recorded: it is in the journal. unwanted: a program here has removed its file
+ * since, so that it is not kept when it fails. unsent: it waits to be sent, by an attempt of its own. settled: nobody
+ * asks for its result any more.
  */
 export type ChangeState = "begun" | "recorded" | "sent" | "unwanted" | "committed" | "unsent" | "settled";
 /** drop: its file was removed by a program here, or a person gave it up, or another change has taken its place. */

@@ -35,7 +35,10 @@ export interface Make extends OwnChange {
 export interface Save extends OwnChange {
   /** The node that its program has written to. */
   node: number;
-  /** Record in the journal; of another node where a file was there under the name of a new one, and where the content becomes a conflict copy. */
+  /**
+   * Record in the journal; of another node where a file was there under the name of a new one, and where the content
+   * becomes a conflict copy.
+   */
   record: JournalCommit;
   /** The open file that it came from; 0: that is closed. */
   file: number;

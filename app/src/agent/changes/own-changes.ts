@@ -1,5 +1,5 @@
-// The one register of what this client changes, until it is settled: numbers, in the order in which they are begun, nodes and names. What is shown to programs, waited
-// for and told to the server is read from here.
+// The one register of what this client changes, until it is settled: numbers, in the order in which they are begun,
+// nodes and names. What is shown to programs, waited for and told to the server is read from here.
 import type { Journal, JournalCommit } from "../journal/journal.ts";
 import { type Received, lowest, receivedOf } from "../wire/received.ts";
 import { type OwnChange, type OwnName, type Save, isOutstanding, isSave, nodesOf } from "./own-change.ts";
@@ -62,7 +62,10 @@ export class OwnChanges {
     return [...this.#all].filter(isSave);
   }
 
-  /** Answers that the server need not keep for a repetition: of changes that are to be sent again, or would be after a power cut, it must. */
+  /**
+   * Answers that the server need not keep for a repetition: of changes that are to be sent again, or would be after a
+   * power cut, it must.
+   */
   get received(): Received {
     const { instance } = this.#journal;
     const needed = new Set(this.#journal.ending());
@@ -80,7 +83,10 @@ export class OwnChanges {
     await new Promise<void>((resolve) => this.#idleWaiters.push({ upTo: this.#highest, resolve }));
   }
 
-  /** Tells a change from here, which is not answered yet, from another client's change of such a name in the same moment. */
+  /**
+   * Tells a change from here, which is not answered yet, from another client's change of such a name in the same
+   * moment.
+   */
   isOwnName(...[folder, name, node]: OwnName): boolean {
     return this.of(folder).some(({ names }) =>
       names.some((own) => own[0] === folder && own[1] === name && own[2] === node),

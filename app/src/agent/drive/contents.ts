@@ -10,7 +10,9 @@ import type { PushSubscriptions } from "../transfer/push-subscriptions.ts";
 import type { RequestOfOp } from "./request-of-op.ts";
 import type { Tree } from "./tree.ts";
 
-/** Files up to this size come whole; of larger ones what is read, and for whoever reads on ever more of what follows. */
+/**
+ * Files up to this size come whole; of larger ones what is read, and for whoever reads on ever more of what follows.
+ */
 const WHOLE_FILE_BYTES = 64 * 1024;
 /** Files of which an older version is here come whole, too: little of them is new. */
 const CHANGED_FILE_BYTES = 4 * 1024 * 1024;
@@ -18,7 +20,10 @@ const CHANGED_FILE_BYTES = 4 * 1024 * 1024;
 const LEAST_AHEAD_BYTES = 512 * 1024;
 /** Places in one content where programs read on. */
 const READING_ON_MAX = 4;
-/** A file that has no space here is read on in its own place once so much of it is here: less would be started over at every read. */
+/**
+ * A file that has no space here is read on in its own place once so much of it is here: less would be started over at
+ * every read.
+ */
 const START_OVER_BYTES = 2 * 1024 * 1024;
 /** Longest wait for the space that starting over is to give. */
 const SPACE_MS_MAX = 2_000;
@@ -71,7 +76,10 @@ export class Contents {
   private readonly startingOver = new Map<number, Promise<CachedContent>>();
   /** Time until which space for a content may still come. */
   private readonly freeingUntilMs = new Map<number, number>();
-  /** Contents that the drive may read from: the version that each was when the drive got it, and when that was. In the order of `sinceMs`. */
+  /**
+   * Contents that the drive may read from: the version that each was when the drive got it, and when that was. In the
+   * order of `sinceMs`.
+   */
   private readonly given = new Map<number, { version: VersionId; sinceMs: number }>();
 
   constructor(deps: ContentsDeps) {
@@ -98,7 +106,10 @@ export class Contents {
     drive.opened(request.id, { content: content.id, version: state.version });
   }
 
-  /** Answers a program that waits in read(2), also where the whole file has no space here. @returns true when what was read of it before gave way. */
+  /**
+   * Answers a program that waits in read(2), also where the whole file has no space here. @returns true when what was
+   * read of it before gave way.
+   */
   async fetch(request: RequestOfOp<"fetch">): Promise<boolean> {
     const content = this.edits.has(request.content)
       ? await this.editOf(request.content)
@@ -114,7 +125,8 @@ export class Contents {
           await sleep(this.deps.clock, SPACE_PROBE_MS);
         else {
           await this.startedOver(content, error);
-          // The drive releases what it waited for, which takes space until then, and asks for the same of what is in its place.
+          // The drive releases what it waited for, which takes space until then, and asks for the same of what is in
+          // its place.
           this.deps.drive.done(request.id);
           return true;
         }
@@ -122,7 +134,10 @@ export class Contents {
     }
   }
 
-  /** Returns whether it was started over just now: what was in its place takes space until the last request for that has been answered. */
+  /**
+   * Returns whether it was started over just now: what was in its place takes space until the last request for that has
+   * been answered.
+   */
   private isFreeingSpace({ id }: CachedContent): boolean {
     const untilMs = this.freeingUntilMs.get(id);
     if (untilMs === undefined) return false;
@@ -131,7 +146,10 @@ export class Contents {
     return false;
   }
 
-  /** Ranges of a content for a program that waits in read(2): it goes on as soon as they are here, while what follows still comes. */
+  /**
+   * Ranges of a content for a program that waits in read(2): it goes on as soon as they are here, while what follows
+   * still comes.
+   */
   private async bringFor(content: CachedContent, { offset, length }: ByteRange, ahead: number): Promise<void> {
     const { drive, cache, readAhead, subscriptions } = this.deps;
     const needed = { offset, length };
@@ -154,7 +172,10 @@ export class Contents {
     }
   }
 
-  /** Puts another content of the same version in place of this one, with nothing in it at first. @throws `error` where there is none, and none would give space. */
+  /**
+   * Puts another content of the same version in place of this one, with nothing in it at first. @throws `error` where
+   * there is none, and none would give space.
+   */
   private async startedOver(content: CachedContent, error: unknown): Promise<CachedContent> {
     // Whatever failed, it may have failed for being in the midst of that.
     const before = (await this.startingOver.get(content.id)) ?? (await this.editOf(content.id));
@@ -315,7 +336,10 @@ export class Contents {
     });
   }
 
-  /** Marks unverified what the drive was given long ago, and no program has open: the next opening asks, and what is read is digested [F53]. */
+  /**
+   * Marks unverified what the drive was given long ago, and no program has open: the next opening asks, and what is
+   * read is digested [F53].
+   */
   markOldUnverified(): void {
     const nowMs = this.deps.clock.bootMs();
     for (const [id, { sinceMs }] of this.given) {
@@ -332,7 +356,10 @@ export class Contents {
     return this.held.get(content.version.node)?.has(content.id) === true ? 1 : 0;
   }
 
-  /** Releases a content whose file becomes that of the node's version `seq`, which the open file (0: none) is of. @returns false when another one still reads from it; nothing has changed then. */
+  /**
+   * Releases a content whose file becomes that of the node's version `seq`, which the open file (0: none) is of.
+   * @returns false when another one still reads from it; nothing has changed then.
+   */
   release(content: CachedContent, seq: number, file: number): boolean {
     const { id, version } = content;
     if (this.fetching.has(id) || !this.deps.drive.dropContentBut(id, file)) return false;
@@ -349,7 +376,10 @@ export class Contents {
     return this.deps.cache.find(version);
   }
 
-  /** A file reads from this content from now on. Releases what it read before, unless the drive has another file over that. */
+  /**
+   * A file reads from this content from now on. Releases what it read before, unless the drive has another file over
+   * that.
+   */
   rebased(content: CachedContent): void {
     this.hold(content);
     const { node } = content.version;

@@ -1,5 +1,5 @@
-// Applies feed items: the replica first, then the drive's tables, and all of it before the items are acknowledged. The kernel hears of them on the drive's own
-// thread, but for what this client has changed itself, which is no news for it.
+// Applies feed items: the replica first, then the drive's tables, and all of it before the items are acknowledged. The
+// kernel hears of them on the drive's own thread, but for what this client has changed itself, which is no news for it.
 import type { Drive, DriveBinding } from "@runnel/native/drive";
 import type { Change } from "@runnel/shared";
 import type { OwnChanges } from "../changes/own-changes.ts";

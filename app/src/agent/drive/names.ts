@@ -1,4 +1,5 @@
-// Changes of names and attributes: asked of the server, answered to the program when committed and acknowledged ([W15]).
+// Changes of names and attributes: asked of the server, answered to the program when committed and acknowledged
+// ([W15]).
 import type { Drive } from "@runnel/native/drive";
 import type { Clock, NewAttributes, NodeState } from "@runnel/shared";
 import { RunnelError, isRunnelError, packType, checkResult } from "@runnel/shared";
@@ -122,8 +123,8 @@ export class Names {
   }
 
   /**
-   * Changes what the name is bound to: when another client has bound it otherwise meanwhile, that, as on a local disk. Returns what it was. @throws NotFound; Stale when
-   * others bind it otherwise again and again.
+   * Changes what the name is bound to: when another client has bound it otherwise meanwhile, that, as on a local disk.
+   * Returns what it was. @throws NotFound; Stale when others bind it otherwise again and again.
    */
   private async ofNow(
     { op, folder, name }: { op: string; folder: number; name: string },
@@ -141,7 +142,10 @@ export class Names {
     }
   }
 
-  /** Shows, after a change that came to `state`, what the name is bound to now, since another's change behind it may have come before its answer. */
+  /**
+   * Shows, after a change that came to `state`, what the name is bound to now, since another's change behind it may
+   * have come before its answer.
+   */
   private show({ folder, name }: { folder: number; name: string }, state: NodeState | undefined): void {
     const { drive, tree } = this.deps;
     const now = tree.boundTo(folder, name, state);
@@ -149,8 +153,8 @@ export class Names {
   }
 
   /**
-   * A program here has taken a name of a file: if it was the last, what of it could not be sent is wanted no more. It is not when another client gave the
-   * file a name meanwhile, or moved it before.
+   * A program here has taken a name of a file: if it was the last, what of it could not be sent is wanted no more. It
+   * is not when another client gave the file a name meanwhile, or moved it before.
    */
   private async dropUnsent({ node, nlink }: NodeState): Promise<void> {
     const { tree, unsent } = this.deps;
@@ -205,7 +209,8 @@ export class Names {
     if (Object.keys(change).length > 0) {
       const timeNs = clock.wallNs();
       if (this.isAlreadySo(request, state)) {
-        // `tar` and `sed -i` set what a new file has: nothing but the ctime is to be changed, and nobody waits for that.
+        // `tar` and `sed -i` set what a new file has: nothing but the ctime is to be changed, and nobody waits for
+        // that.
         operations.change("setAttr", { node, timeNs, change: {} }).catch(() => undefined);
         state = { ...state, ctimeNs: timeNs };
       } else {
@@ -221,12 +226,17 @@ export class Names {
 /** Attempts at a change of a name that others change at the same time. */
 const ATTEMPTS_MAX = 4;
 
-/** Names that some file systems refuse: the server may, and the program is to hear that before it has written anything. */
+/**
+ * Names that some file systems refuse: the server may, and the program is to hear that before it has written anything.
+ */
 function isRefusedElsewhere(name: string): boolean {
   return /["*:<>?\\|\p{Cc}]|[. ]$/u.test(name) || Buffer.byteLength(name) > SAFE_NAME_BYTES;
 }
 
-/** Returns the attributes of what is made in a folder. In one with S_ISGID it has its group, and a folder that bit as well (mkdir(2)). */
+/**
+ * Returns the attributes of what is made in a folder. In one with S_ISGID it has its group, and a folder that bit as
+ * well (mkdir(2)).
+ */
 function attributesIn(
   parent: NodeState,
   { type, mode, caller, rdev, target }: Pick<RequestOfOp<"make">, "type" | "mode" | "caller" | "rdev" | "target">,

@@ -1,4 +1,5 @@
-// Removes a file, or a folder with all below it, of a drive: one operation for a whole tree, as long as it is not larger than the server takes at once.
+// Removes a file, or a folder with all below it, of a drive: one operation for a whole tree, as long as it is not
+// larger than the server takes at once.
 import type { Entry, NodeState } from "@runnel/shared";
 import { LIMITS, ROOT_NODE, RunnelError, isRunnelError, checkResult } from "@runnel/shared";
 import type { Replica } from "../replica/replica.ts";
@@ -27,8 +28,8 @@ export class RemoveTree {
   }
 
   /**
-   * `path`: in the drive. What others change meanwhile is not removed. @throws NotFound; Stale, naming what changed; Unreachable; the server's refusals. Of a
-   * tree too large for one operation a part may be gone then.
+   * `path`: in the drive. What others change meanwhile is not removed. @throws NotFound; Stale, naming what changed;
+   * Unreachable; the server's refusals. Of a tree too large for one operation a part may be gone then.
    */
   async remove(path: string): Promise<void> {
     const { session, replica } = this.deps;
@@ -58,7 +59,10 @@ export class RemoveTree {
     return place;
   }
 
-  /** Removes it in one operation where the server takes it all at once, and then all or nothing; else in as many as it takes. */
+  /**
+   * Removes it in one operation where the server takes it all at once, and then all or nothing; else in as many as it
+   * takes.
+   */
   private async removeFolder(place: Place, asOf: number): Promise<void> {
     const { node } = place.state;
     try {

@@ -1,5 +1,6 @@
-// Answers the drive's requests: each kind with its handler, each exactly once, errors as errno. Decides whether an answer may come from here or
-// must first be verified to be current (lease), and what offline means for it ([W14], [W131]).
+// Answers the drive's requests: each kind with its handler, each exactly once, errors as errno. Decides whether an
+// answer may come from here or must first be verified to be current (lease), and what offline means for it ([W14],
+// [W131]).
 import type { Drive, DriveRequest } from "@runnel/native/drive";
 import type { Clock, Timer } from "@runnel/shared";
 import { LIMITS, RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
@@ -186,7 +187,10 @@ export class RequestHandler {
     drive.done(request.id);
   }
 
-  /** Verifies that the replica is current. @returns true when that is not possible now and answers are the last known. Without a lease a line that has just broken is waited for as for a silence. */
+  /**
+   * Verifies that the replica is current. @returns true when that is not possible now and answers are the last known.
+   * Without a lease a line that has just broken is waited for as for a silence.
+   */
   private async isOffline(): Promise<boolean> {
     const { session } = this.deps;
     if (await this.isCurrent()) return false;

@@ -1,5 +1,6 @@
-// The tree as programs see it: the replica, with what this client has made and the server has not yet answered laid over it. Says how a name
-// or node stands, listing what is unknown; whoever asks has made sure that the replica is current.
+// The tree as programs see it: the replica, with what this client has made and the server has not yet answered laid
+// over it. Says how a name or node stands, listing what is unknown; whoever asks has made sure that the replica is
+// current.
 import type { Entry, NodeState } from "@runnel/shared";
 import { RecentMap, RunnelError, isRunnelError } from "@runnel/shared";
 import type { DriveEntry } from "@runnel/native/drive";
@@ -28,7 +29,10 @@ export class Tree {
   /** Nodes that an id of this client stands for: a create without O_EXCL met a file under its name. */
   private readonly bound = new Map<number, number>();
   private readonly refused = new RecentMap<number, RunnelError>(REFUSED_MAX);
-  /** Paths of files that could not be made, or have lost their name: what programs that have them open write is kept, or named, under these. */
+  /**
+   * Paths of files that could not be made, or have lost their name: what programs that have them open write is kept, or
+   * named, under these.
+   */
   private readonly lastPaths = new RecentMap<number, string>(LAST_PATHS_MAX);
   private readonly listing = new Map<number, Promise<void>>();
   private readonly owner: Owner | undefined;
@@ -60,8 +64,8 @@ export class Tree {
   }
 
   /**
-   * The server has made the file (the replica knows the node), or nothing has come of it: there was one of that name, which the node stands for from here on; the
-   * server refuses it; or, where it could not be reached, nobody knows.
+   * The server has made the file (the replica knows the node), or nothing has come of it: there was one of that name,
+   * which the node stands for from here on; the server refuses it; or, where it could not be reached, nobody knows.
    */
   endMade(node: number, error?: unknown): void {
     const make = this.makingOf(node);
@@ -98,7 +102,10 @@ export class Tree {
     return this.changes.of(node).filter(isMake);
   }
 
-  /** Lists the folder when the name is unknown. @returns undefined when it is absent. @throws Unreachable when it is unknown and cannot be asked. */
+  /**
+   * Lists the folder when the name is unknown. @returns undefined when it is absent. @throws Unreachable when it is
+   * unknown and cannot be asked.
+   */
   async lookup(folder: number, name: string): Promise<NodeState | undefined> {
     const make = this.unheardName(folder, name);
     if (make !== undefined) return make.made.state;
@@ -111,7 +118,10 @@ export class Tree {
     return known.is === "bound" ? known.state : undefined;
   }
 
-  /** Returns what was made here, until the feed has brought it: from then on the replica knows better, though the answer may still be under way. */
+  /**
+   * Returns what was made here, until the feed has brought it: from then on the replica knows better, though the answer
+   * may still be under way.
+   */
   private unheard(node: number): Make | undefined {
     return this.replica.node(node) === undefined ? this.makingOf(node) : undefined;
   }
@@ -148,7 +158,10 @@ export class Tree {
     return asked;
   }
 
-  /** Asks the server how a node is now, whatever is known here. @returns undefined when there is no such node. @throws Unreachable; Unavailable */
+  /**
+   * Asks the server how a node is now, whatever is known here. @returns undefined when there is no such node. @throws
+   * Unreachable; Unavailable
+   */
   async asked(node: number): Promise<NodeState | undefined> {
     const [state] = await this.statNodes([this.real(node)]);
     return state ?? undefined;

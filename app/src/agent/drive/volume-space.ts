@@ -1,4 +1,5 @@
-// Free space of the server's disk, as df shows it: the last known answer, since every find, rm -r and file manager asks for it. It is asked for anew in the background.
+// Free space of the server's disk, as df shows it: the last known answer, since every find, rm -r and file manager asks
+// for it. It is asked for anew in the background.
 import type { Drive } from "@runnel/native/drive";
 import { type Clock, checkResult } from "@runnel/shared";
 import type { Session } from "../wire/session.ts";

@@ -1,5 +1,6 @@
-// Sends one content, base and layers as they lie: cuts it while it is sent, an edit only around what was edited, and delivers it through links that come
-// and go. What it leaves behind is the caller's: to be kept as cached content, or released.
+// Sends one content, base and layers as they lie: cuts it while it is sent, an edit only around what was edited, and
+// delivers it through links that come and go. What it leaves behind is the caller's: to be kept as cached content, or
+// released.
 import type { ByteRange } from "@runnel/native/drive";
 import type { Clock, DiskRoot, Executor, Rechunked, Recipe } from "@runnel/shared";
 import {
@@ -55,7 +56,10 @@ export interface BaseUsers {
 
 export interface SentContent {
   result: WriteResult;
-  /** Takes the content into the cache, as the version it became. What was edited is written to where it lies, if its users release it; else it is copied. */
+  /**
+   * Takes the content into the cache, as the version it became. What was edited is written to where it lies, if its
+   * users release it; else it is copied.
+   */
   keep(users?: BaseUsers): Promise<CachedContent>;
   /** Frees what it lay in. */
   release(): Promise<void>;
@@ -80,8 +84,10 @@ export class Sender {
   }
 
   /**
-   * Commits a recorded content over `base`; with `making`, of a file whose make is not answered yet. Without a base it may resemble one of `guesses`. With `mayStart` it may have been executed before: it is settled by its number, and begun only if that says so
-   * (else Stale). @throws Unreachable when the request timeout is over, and the server's refusals.
+   * Commits a recorded content over `base`; with `making`, of a file whose make is not answered yet. Without a base it
+   * may resemble one of `guesses`. With `mayStart` it may have been executed before: it is settled by its number, and
+   * begun only if that says so (else Stale). @throws Unreachable when the request timeout is over, and the server's
+   * refusals.
    */
   async send(
     record: JournalCommit,
@@ -130,7 +136,10 @@ export class Sender {
     }
   }
 
-  /** All that shows of the base: without it a content cannot be sent whose base the server does not have any more. @throws Gone, Lost, Unreachable. */
+  /**
+   * All that shows of the base: without it a content cannot be sent whose base the server does not have any more.
+   * @throws Gone, Lost, Unreachable.
+   */
   async bringBase(record: JournalCommit, base: CachedContent | undefined): Promise<void> {
     const { cache, downloads } = this.#deps;
     const shown = shownBytes(record);
@@ -139,7 +148,10 @@ export class Sender {
     await downloads.bringAbsent(cache.byId(base.id) ?? base, { offset: 0, length: shown }, "requestTimeout");
   }
 
-  /** Saves new times of a content that is as it was, and makes no version. @returns undefined when it is another, or no longer the current one. @throws Unreachable. */
+  /**
+   * Saves new times of a content that is as it was, and makes no version. @returns undefined when it is another, or no
+   * longer the current one. @throws Unreachable.
+   */
   async #sameAgain(record: JournalCommit, cut: CutContent, base: CachedContent): Promise<WriteResult | undefined> {
     const { node, baseVersion, mtimeNs, ctimeNs } = record;
     if (base.version.node !== node || base.version.seq !== baseVersion || !(await isCutAs(cut, base))) return undefined;
@@ -175,7 +187,10 @@ export class Sender {
     return openComposed(data, { ...record, base: await cache.openFile(now), verification });
   }
 
-  /** Brings the recipe of a large file that is written anew and was never read: it is little compared to what it may spare. */
+  /**
+   * Brings the recipe of a large file that is written anew and was never read: it is little compared to what it may
+   * spare.
+   */
   async #bringRecipe({ id, version, sizeBytes }: CachedContent): Promise<void> {
     const { cache, downloads, ownRecipes } = this.#deps;
     const now = cache.byId(id);
@@ -190,7 +205,10 @@ export class Sender {
     }
   }
 
-  /** Brings what cutting the edit anew is likely to read of the base, and its recipe; all of it where there is none. Cutting brings what turns out to be missing. */
+  /**
+   * Brings what cutting the edit anew is likely to read of the base, and its recipe; all of it where there is none.
+   * Cutting brings what turns out to be missing.
+   */
   async #bringNeeded(record: JournalCommit, base: CachedContent, shown: number): Promise<CachedContent> {
     const { cache, downloads, ownRecipes } = this.#deps;
     const all = { offset: 0, length: shown };
@@ -205,7 +223,10 @@ export class Sender {
     return now.recipe === undefined ? downloads.bringAbsent(now, all, "requestTimeout") : now;
   }
 
-  /** The recipe of an edit is known by reading only around it, of anything else by cutting all. A file keeps the preset of its base. */
+  /**
+   * The recipe of an edit is known by reading only around it, of anything else by cutting all. A file keeps the preset
+   * of its base.
+   */
   async #cut(record: JournalCommit, base: CachedContent | undefined, content: ComposedContent): Promise<CutContent> {
     const { executor, ownRecipes } = this.#deps;
     const recipe = base && (await ownRecipes.of(base)).recipe;
@@ -220,7 +241,10 @@ export class Sender {
     }
   }
 
-  /** The base's file, written to where it lies; undefined when nothing of it shows any more, or it is still needed as it is. */
+  /**
+   * The base's file, written to where it lies; undefined when nothing of it shows any more, or it is still needed as it
+   * is.
+   */
   async #edited(
     base: CachedContent,
     content: ComposedContent,
@@ -325,7 +349,10 @@ export class Sender {
     }
   }
 
-  /** Version that the edit started from, as the server knows it: a later one than the cached base when layers over that were committed before. */
+  /**
+   * Version that the edit started from, as the server knows it: a later one than the cached base when layers over that
+   * were committed before.
+   */
   #knownBase(record: JournalCommit, base: CachedContent | undefined): Outgoing["base"] {
     const { cache } = this.#deps;
     const content = cache.find({ node: record.node, seq: record.baseVersion }) ?? (base && cache.byId(base.id)) ?? base;
@@ -369,8 +396,8 @@ async function isCutAs(cut: CutContent, { recipe, sizeBytes }: CachedContent): P
 }
 
 /**
- * Verifies what was read of the base: the new chunks, and those next to them. @returns true when some of it was unverified: what was cut may have been of
- * bytes that have been put right since.
+ * Verifies what was read of the base: the new chunks, and those next to them. @returns true when some of it was
+ * unverified: what was cut may have been of bytes that have been put right since.
  */
 async function verifyFresh(content: ComposedContent, { spans }: Rechunked, next: Recipe): Promise<boolean> {
   const offsets = chunkOffsets(next);

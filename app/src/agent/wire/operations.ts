@@ -1,5 +1,6 @@
-// Sends changes of names and attributes, in order, each under its number. One that was sent and not answered when the link broke is settled by its number after
-// the link is back: the same number is sent again, and the server executes it at most once.
+// Sends changes of names and attributes, in order, each under its number. One that was sent and not answered when the
+// link broke is settled by its number after the link is back: the same number is sent again, and the server executes it
+// at most once.
 import type { Clock, RequestName } from "@runnel/shared";
 import { LIMITS, RunnelError, isRunnelError } from "@runnel/shared";
 import type { OwnName } from "../changes/own-change.ts";
@@ -55,8 +56,9 @@ export class Operations {
   }
 
   /**
-   * Sends the change of that number until it is answered. @throws ReadOnly when offline before it was sent; Unreachable when it was sent and could not be settled
-   * within the request timeout (shown as not confirmed); the server's refusals.
+   * Sends the change of that number until it is answered. @throws ReadOnly when offline before it was sent; Unreachable
+   * when it was sent and could not be settled within the request timeout (shown as not confirmed); the server's
+   * refusals.
    */
   async send(n: number, name: RequestName, body: object): Promise<unknown> {
     this.mayChange(name);

@@ -1,4 +1,5 @@
-// Commits and what could not be sent, over a server that answers as a test says; journal and numbers are the product's own.
+// Commits and what could not be sent, over a server that answers as a test says; journal and numbers are the product's
+// own.
 import { ROOT_NODE, RunnelError, type NodeState } from "@runnel/shared";
 import { OwnChanges } from "../../../src/agent/changes/own-changes.ts";
 import type { CachedContent } from "../../../src/agent/cache/cache.ts";

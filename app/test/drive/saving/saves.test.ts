@@ -1,4 +1,5 @@
-// Saves and the changes that they are: what they need of the server, what is shown of them, and which of them takes the place of which.
+// Saves and the changes that they are: what they need of the server, what is shown of them, and which of them takes the
+// place of which.
 import { describe, expect, test } from "@jest/globals";
 import type { Save } from "../../../src/agent/changes/own-change.ts";
 import type { ChangeEvent, ChangeState } from "../../../src/agent/changes/change-states.ts";

@@ -1,4 +1,5 @@
-// Saves that fail, and what is done about them: each is executed once, nothing takes the place of what it does not hold, and what is not certain becomes a copy.
+// Saves that fail, and what is done about them: each is executed once, nothing takes the place of what it does not
+// hold, and what is not certain becomes a copy.
 import { describe, expect, test } from "@jest/globals";
 import { ROOT_NODE } from "@runnel/shared";
 import { EPOCH } from "../../journal/journal-machine.ts";

@@ -17,8 +17,8 @@ export class Bases {
   }
 
   /**
-   * Holds the base. One lost from the cache is a new content, which is fetched as far as it is needed. @returns undefined when there is none, or the server has
-   * no such version any more. @throws Unreachable
+   * Holds the base. One lost from the cache is a new content, which is fetched as far as it is needed. @returns
+   * undefined when there is none, or the server has no such version any more. @throws Unreachable
    */
   async hold(record: JournalCommit): Promise<Hold | undefined> {
     const known = this.find(record);
@@ -41,7 +41,10 @@ export class Bases {
     return hinted?.version.seq === seq ? hinted : undefined;
   }
 
-  /** Asks also for a version that is not current any more: the change over it may have been executed, and only its answer be lost. */
+  /**
+   * Asks also for a version that is not current any more: the change over it may have been executed, and only its
+   * answer be lost.
+   */
   private async sizeOf({ node, seq }: VersionId): Promise<number | undefined> {
     try {
       const answer = await this.session.ask("getHash", { version: [node, seq], from: 0, count: 0 });

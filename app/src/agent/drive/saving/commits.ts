@@ -84,8 +84,8 @@ export class Commits {
   }
 
   /**
-   * Returns what it is a change of, once that is at rest: the content that the last commit made is this one's base, and of an unsent content that is being sent
-   * it must be known what becomes of it. @throws Gone
+   * Returns what it is a change of, once that is at rest: the content that the last commit made is this one's base, and
+   * of an unsent content that is being sent it must be known what becomes of it. @throws Gone
    */
   private async settledLineage({ file, node, baseVersion }: Change): Promise<Lineage> {
     const { saves, tree } = this.deps;
@@ -128,7 +128,9 @@ export class Commits {
     for (const node of nodes) if (this.settling.get(node) === settling) this.settling.delete(node);
   }
 
-  /** The program gets the error; the bytes wait, whatever the reason, until a later save has them or they can be sent. */
+  /**
+   * The program gets the error; the bytes wait, whatever the reason, until a later save has them or they can be sent.
+   */
   private async failed(change: Change, save: Save | undefined, error: unknown, refusal: unknown): Promise<void> {
     const { changes, unsent } = this.deps;
     const isRecorded = save !== undefined && save.state !== "begun";
@@ -219,7 +221,10 @@ export class Commits {
     if (files !== undefined) await this.deps.journal.discard(files);
   }
 
-  /** The program has its answer: the content goes to the cache, and the drive reads it from there. A program that has the file open reads on from its own layers where that fails. */
+  /**
+   * The program has its answer: the content goes to the cache, and the drive reads it from there. A program that has
+   * the file open reads on from its own layers where that fails.
+   */
   private async settle(file: number, save: Save, sent: SentContent): Promise<void> {
     const { contents, drive, unsent, saved } = this.deps;
     // After `committed`: the drive rebases a file onto a version that it has.
@@ -242,7 +247,9 @@ export class Commits {
     };
   }
 
-  /** A file nobody has open is cut or extended: a commit over its current version, or over what of it could not be sent. */
+  /**
+   * A file nobody has open is cut or extended: a commit over its current version, or over what of it could not be sent.
+   */
   async truncate(state: NodeState, sizeBytes: number): Promise<void> {
     const { changes, operations, clock, saves } = this.deps;
     operations.mayChange("truncate");
@@ -276,7 +283,10 @@ export class Commits {
     }
   }
 
-  /** Sends the content of a file's current version at another length. The hold ends with it: whoever keeps what was sent may write to where the base lies. */
+  /**
+   * Sends the content of a file's current version at another length. The hold ends with it: whoever keeps what was sent
+   * may write to where the base lies.
+   */
   private async sendCut(
     { node, version, sizeBytes: before }: NodeState,
     sizeBytes: number,

@@ -1,5 +1,6 @@
-// Contents that cannot become what they were to be, since that was changed elsewhere, or is gone, or belongs to another epoch: each becomes a file of its own,
-// under its path where that is free, else under another name in its folder. Name, node and numbers are chosen once and recorded, so that each attempt is the same one [F101].
+// Contents that cannot become what they were to be, since that was changed elsewhere, or is gone, or belongs to another
+// epoch: each becomes a file of its own, under its path where that is free, else under another name in its folder.
+// Name, node and numbers are chosen once and recorded, so that each attempt is the same one [F101].
 import { parse } from "node:path";
 import type { Clock } from "@runnel/shared";
 import { ROOT_NODE, isRunnelError, packType } from "@runnel/shared";
@@ -28,7 +29,10 @@ export class ConflictCopies {
     this.deps = deps;
   }
 
-  /** Plans the copy and records it in place of the content. `take` gets the new record while its numbers still count as outstanding. */
+  /**
+   * Plans the copy and records it in place of the content. `take` gets the new record while its numbers still count as
+   * outstanding.
+   */
   async plan(record: JournalCommit, take: (planned: JournalCommit) => void): Promise<void> {
     const { changes, operations, journal, epoch } = this.deps;
     const of = record.copy?.of ?? record.path;
@@ -57,7 +61,10 @@ export class ConflictCopies {
     }
   }
 
-  /** Makes the file, or finds that it was made by an earlier attempt. @returns false when its name has been taken, or its folder has gone, meanwhile. */
+  /**
+   * Makes the file, or finds that it was made by an earlier attempt. @returns false when its name has been taken, or
+   * its folder has gone, meanwhile.
+   */
   async make({ copy, node }: JournalCommit): Promise<boolean> {
     if (copy === undefined) return true;
     const { folder, name, n, made } = copy;

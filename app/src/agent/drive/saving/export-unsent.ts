@@ -19,7 +19,10 @@ export interface ExportDeps {
 export interface Exported {
   /** Path in the folder. */
   path: string;
-  /** All bytes are there; else zeros stand for what nobody has any more of the version that was edited, or what cannot be had now. */
+  /**
+   * All bytes are there; else zeros stand for what nobody has any more of the version that was edited, or what cannot
+   * be had now.
+   */
   isWhole: boolean;
 }
 

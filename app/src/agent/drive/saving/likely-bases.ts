@@ -1,5 +1,6 @@
-// Guesses which files a new one is likely to resemble: what had its name before, what its name says that it is to replace, what its program read last, and, for
-// a name that says nothing, what is of about its size in its folder. Guesses from what is known here; whoever uses them tries them.
+// Guesses which files a new one is likely to resemble: what had its name before, what its name says that it is to
+// replace, what its program read last, and, for a name that says nothing, what is of about its size in its folder.
+// Guesses from what is known here; whoever uses them tries them.
 import { RecentMap } from "@runnel/shared";
 import type { Cache, CachedContent } from "../../cache/cache.ts";
 import type { Replica } from "../../replica/replica.ts";

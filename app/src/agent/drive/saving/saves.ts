@@ -1,5 +1,5 @@
-// Contents that programs here saved, among the changes of this client: which of them programs see, and what the next save of a file is made of. A save takes
-// the place of an unsent one only where it holds that one's content.
+// Contents that programs here saved, among the changes of this client: which of them programs see, and what the next
+// save of a file is made of. A save takes the place of an unsent one only where it holds that one's content.
 import { type NodeState, RecentMap, type VersionId } from "@runnel/shared";
 import { type Save, isSave } from "../../changes/own-change.ts";
 import type { OwnChanges } from "../../changes/own-changes.ts";
@@ -95,14 +95,17 @@ export class Saves {
     }
   }
 
-  /** Hides a content that cannot be shown; its file shows the server's version, and a save over that does not hold it. */
+  /**
+   * Hides a content that cannot be shown; its file shows the server's version, and a save over that does not hold it.
+   */
   hide(save: Save): void {
     save.shownAs = 0;
   }
 
   /**
-   * The unsent content that a file of this epoch shows. Where its state is `current`, only over the version that it was made of: of a file that has another
-   * one the server may have had this content, and a later one, before a power cut took from the journal that it did.
+   * The unsent content that a file of this epoch shows. Where its state is `current`, only over the version that it was
+   * made of: of a file that has another one the server may have had this content, and a later one, before a power cut
+   * took from the journal that it did.
    */
   shownOf({ node, version }: Pick<NodeState, "node" | "version">, epoch: string, isCurrent: boolean): Save | undefined {
     const save = this.of(node).findLast(
@@ -168,7 +171,10 @@ function isKept({ state }: Save): boolean {
   return state === "recorded" || state === "sent" || state === "unwanted" || state === "unsent";
 }
 
-/** Returns whether it was sent after its program had got the error: the open file still has its layers, and what the program saves next is made of them too. */
+/**
+ * Returns whether it was sent after its program had got the error: the open file still has its layers, and what the
+ * program saves next is made of them too.
+ */
 export function isHeld({ state, isAwaited, file }: Save): boolean {
   return state === "committed" && !isAwaited && file !== 0;
 }

@@ -1,6 +1,6 @@
-// Shows programs the content of a file that could not be sent, as on a disk of this computer, so that what they save next holds it. It lies in
-// the journal's folder: a layer that holds all of it is it; else it is put together of the layers and of what is here of the version below them. What is not
-// here of that comes when it is read.
+// Shows programs the content of a file that could not be sent, as on a disk of this computer, so that what they save
+// next holds it. It lies in the journal's folder: a layer that holds all of it is it; else it is put together of the
+// layers and of what is here of the version below them. What is not here of that comes when it is read.
 import type { ByteRange, Drive } from "@runnel/native/drive";
 import type { DiskRoot, NodeState } from "@runnel/shared";
 import type { Save } from "../../changes/own-change.ts";

@@ -1,4 +1,5 @@
-// Lists, for a person, what could not be sent of a drive, copies it elsewhere, gives it up; and sends it now, for whoever waits for that.
+// Lists, for a person, what could not be sent of a drive, copies it elsewhere, gives it up; and sends it now, for
+// whoever waits for that.
 import type { DiskRoot } from "@runnel/shared";
 import { RunnelError, fromSystemError } from "@runnel/shared";
 import type { ExportedFile, UnsentFiles } from "../../mount.ts";
@@ -24,7 +25,9 @@ export class DriveUnsentFiles implements UnsentFiles {
     return this.deps.unsent.items().map(toUnsentFile);
   }
 
-  /** Sends what can be sent: what is stuck blocks nothing else. @throws Unreachable naming what waits for the server. */
+  /**
+   * Sends what can be sent: what is stuck blocks nothing else. @throws Unreachable naming what waits for the server.
+   */
   async send(): Promise<void> {
     const { session, unsent } = this.deps;
     if (unsent.isEmpty) return;

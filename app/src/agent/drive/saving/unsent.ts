@@ -1,5 +1,6 @@
-// Saves that could not be sent: kept in the journal, sent again when the server is back, each executed once, until a person gives them up. What was changed
-// elsewhere meanwhile, or belongs to another epoch, becomes a conflict copy: an overwrite must be certain.
+// Saves that could not be sent: kept in the journal, sent again when the server is back, each executed once, until a
+// person gives them up. What was changed elsewhere meanwhile, or belongs to another epoch, becomes a conflict copy: an
+// overwrite must be certain.
 import { basename } from "node:path";
 import type { Clock, Timer } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
@@ -145,7 +146,10 @@ export class UnsentSaves {
     await this.deps.journal.done(record.instance, record.n);
   }
 
-  /** Makes the file that a content is kept in, under the name that was chosen for it. @throws Exists when that has been taken. */
+  /**
+   * Makes the file that a content is kept in, under the name that was chosen for it. @throws Exists when that has been
+   * taken.
+   */
   async make(record: JournalCommit): Promise<void> {
     if (!(await this.deps.copies.make(record)))
       throw new RunnelError("Exists", "commit", "The name of the conflict copy has been taken.");
@@ -210,7 +214,10 @@ export class UnsentSaves {
     for (const each of new Set([node, record.node, sent.result.node])) contents.changed(each);
   }
 
-  /** Takes what is committed into the cache by `keep`, and settles it, unless an open file has its layers still. Whatever fails, it is saved. */
+  /**
+   * Takes what is committed into the cache by `keep`, and settles it, unless an open file has its layers still.
+   * Whatever fails, it is saved.
+   */
   async finish(save: Save, sent: SentContent, keep: () => Promise<unknown>): Promise<void> {
     const { log } = this.deps;
     try {
@@ -316,7 +323,9 @@ export class UnsentSaves {
     contents.changed(record.node);
   }
 
-  /** Ends it in the journal: nobody needs it any more. Where that fails it is settled by its number at the next start. */
+  /**
+   * Ends it in the journal: nobody needs it any more. Where that fails it is settled by its number at the next start.
+   */
   private async end(record: JournalCommit): Promise<void> {
     const { journal, log } = this.deps;
     await journal
