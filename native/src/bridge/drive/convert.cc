@@ -173,12 +173,8 @@ Napi::Object ToObject(Napi::Env env, const Message& message) {
       set.Id("folder", message.folder);
       set.String("name", message.name);
       break;
-    case Op::kGetattr:
-      set.Id("node", message.node);
-      break;
-    case Op::kList:
-      set.Id("folder", message.folder);
-      break;
+    case Op::kGetattr: set.Id("node", message.node); break;
+    case Op::kList: set.Id("folder", message.folder); break;
     case Op::kOpen:
       set.Id("node", message.node);
       set.Bool("wantsWrite", message.wants_write);
@@ -215,29 +211,22 @@ Napi::Object ToObject(Napi::Env env, const Message& message) {
       set.String("toName", message.to_name);
       set.String("how", kHow[static_cast<size_t>(message.how)]);
       break;
-    case Op::kSetattr:
-      SetAttributes(message, set);
-      break;
+    case Op::kSetattr: SetAttributes(message, set); break;
     case Op::kFetch:
       set.Id("content", message.content);
       set.Id("offset", message.offset);
       set.Id("length", message.length);
       set.Id("ahead", message.ahead);
       break;
-    case Op::kXattrs:
-      set.Id("node", message.node);
-      break;
+    case Op::kXattrs: set.Id("node", message.node); break;
     case Op::kSetxattr:
       set.Id("node", message.node);
       set.String("name", message.name);
       set.String("how", kXattrHow[static_cast<size_t>(message.how_xattr)]);
       set.Value("value", Napi::Buffer<char>::Copy(env, message.value.data(), message.value.size()));
       break;
-    case Op::kCommit:
-      SetCommit(env, message, set);
-      break;
-    default:
-      break;
+    case Op::kCommit: SetCommit(env, message, set); break;
+    default: break;
   }
   return object;
 }

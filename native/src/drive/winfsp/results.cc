@@ -23,9 +23,7 @@ void FillInfo(const Attributes& attributes, FSP_FSCTL_FILE_INFO* info) {
   *info = {};
   const FileType type = TypeOf(attributes.mode);
   switch (type) {
-    case FileType::kFolder:
-      info->FileAttributes = FILE_ATTRIBUTE_DIRECTORY;
-      break;
+    case FileType::kFolder: info->FileAttributes = FILE_ATTRIBUTE_DIRECTORY; break;
     case FileType::kSymlink:
       info->FileAttributes = FILE_ATTRIBUTE_REPARSE_POINT;
       info->ReparseTag = IO_REPARSE_TAG_SYMLINK;

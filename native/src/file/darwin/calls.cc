@@ -20,20 +20,13 @@ int64_t Nanoseconds(const struct timespec& time) { return time.tv_sec * kNanosec
 
 FileType TypeOf(mode_t mode) {
   switch (mode & S_IFMT) {
-    case S_IFDIR:
-      return FileType::kFolder;
-    case S_IFLNK:
-      return FileType::kSymlink;
-    case S_IFIFO:
-      return FileType::kFifo;
-    case S_IFSOCK:
-      return FileType::kSocket;
-    case S_IFBLK:
-      return FileType::kBlock;
-    case S_IFCHR:
-      return FileType::kChar;
-    default:
-      return FileType::kFile;
+    case S_IFDIR: return FileType::kFolder;
+    case S_IFLNK: return FileType::kSymlink;
+    case S_IFIFO: return FileType::kFifo;
+    case S_IFSOCK: return FileType::kSocket;
+    case S_IFBLK: return FileType::kBlock;
+    case S_IFCHR: return FileType::kChar;
+    default: return FileType::kFile;
   }
 }
 

@@ -22,16 +22,11 @@ constexpr uint64_t kReference = O_PATH | O_NOFOLLOW;
 
 mode_t FormatOf(FileType type) {
   switch (type) {
-    case FileType::kFifo:
-      return S_IFIFO;
-    case FileType::kSocket:
-      return S_IFSOCK;
-    case FileType::kBlock:
-      return S_IFBLK;
-    case FileType::kChar:
-      return S_IFCHR;
-    default:
-      return 0;
+    case FileType::kFifo: return S_IFIFO;
+    case FileType::kSocket: return S_IFSOCK;
+    case FileType::kBlock: return S_IFBLK;
+    case FileType::kChar: return S_IFCHR;
+    default: return 0;
   }
 }
 

@@ -7,44 +7,26 @@ namespace runnel::drive {
 
 Kind KindOfErrno(int error) {
   switch (error) {
-    case 0:
-      return Kind::kNone;
-    case ENOENT:
-      return Kind::kNotFound;
-    case EEXIST:
-      return Kind::kExists;
-    case ENOSPC:
-      return Kind::kNoSpace;
-    case EDQUOT:
-      return Kind::kQuota;
+    case 0: return Kind::kNone;
+    case ENOENT: return Kind::kNotFound;
+    case EEXIST: return Kind::kExists;
+    case ENOSPC: return Kind::kNoSpace;
+    case EDQUOT: return Kind::kQuota;
     case EPERM:
-    case EACCES:
-      return Kind::kDenied;
-    case EROFS:
-      return Kind::kReadOnly;
-    case EFBIG:
-      return Kind::kTooLarge;
-    case EINVAL:
-      return Kind::kInvalid;
-    case EBUSY:
-      return Kind::kBusy;
-    case ENOTDIR:
-      return Kind::kNotFolder;
-    case EISDIR:
-      return Kind::kIsFolder;
-    case EOPNOTSUPP:
-      return Kind::kUnsupported;
-    case ESTALE:
-      return Kind::kStale;
-    case ENAMETOOLONG:
-      return Kind::kNameTooLong;
-    case ELOOP:
-      return Kind::kLinkLoop;
+    case EACCES: return Kind::kDenied;
+    case EROFS: return Kind::kReadOnly;
+    case EFBIG: return Kind::kTooLarge;
+    case EINVAL: return Kind::kInvalid;
+    case EBUSY: return Kind::kBusy;
+    case ENOTDIR: return Kind::kNotFolder;
+    case EISDIR: return Kind::kIsFolder;
+    case EOPNOTSUPP: return Kind::kUnsupported;
+    case ESTALE: return Kind::kStale;
+    case ENAMETOOLONG: return Kind::kNameTooLong;
+    case ELOOP: return Kind::kLinkLoop;
     case EMFILE:
-    case ENFILE:
-      return Kind::kTooManyOpen;
-    default:
-      return Kind::kIo;
+    case ENFILE: return Kind::kTooManyOpen;
+    default: return Kind::kIo;
   }
 }
 

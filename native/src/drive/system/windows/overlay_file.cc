@@ -14,19 +14,13 @@ namespace {
 Kind KindOfLastError() {
   switch (GetLastError()) {
     case ERROR_FILE_NOT_FOUND:
-    case ERROR_PATH_NOT_FOUND:
-      return Kind::kNotFound;
+    case ERROR_PATH_NOT_FOUND: return Kind::kNotFound;
     case ERROR_FILE_EXISTS:
-    case ERROR_ALREADY_EXISTS:
-      return Kind::kExists;
-    case ERROR_DISK_FULL:
-      return Kind::kNoSpace;
-    case ERROR_TOO_MANY_OPEN_FILES:
-      return Kind::kTooManyOpen;
-    case ERROR_ACCESS_DENIED:
-      return Kind::kDenied;
-    default:
-      return Kind::kIo;
+    case ERROR_ALREADY_EXISTS: return Kind::kExists;
+    case ERROR_DISK_FULL: return Kind::kNoSpace;
+    case ERROR_TOO_MANY_OPEN_FILES: return Kind::kTooManyOpen;
+    case ERROR_ACCESS_DENIED: return Kind::kDenied;
+    default: return Kind::kIo;
   }
 }
 
