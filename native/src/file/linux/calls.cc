@@ -12,24 +12,10 @@ namespace runnel {
 
 namespace {
 
-constexpr int64_t kNanosecondsPerSecond = 1'000'000'000;
-constexpr uint32_t kPermissionBits = 07777;
 // fchmodat2(2), Linux 6.6; the C library here does not have its number yet.
 constexpr long kFchmodat2 = 452;
 
 int64_t Nanoseconds(const struct statx_timestamp& time) { return time.tv_sec * kNanosecondsPerSecond + time.tv_nsec; }
-
-FileType TypeOf(uint32_t mode) {
-  switch (mode & S_IFMT) {
-    case S_IFDIR: return FileType::kFolder;
-    case S_IFLNK: return FileType::kSymlink;
-    case S_IFIFO: return FileType::kFifo;
-    case S_IFSOCK: return FileType::kSocket;
-    case S_IFBLK: return FileType::kBlock;
-    case S_IFCHR: return FileType::kChar;
-    default: return FileType::kFile;
-  }
-}
 
 int ChangeMode(int fd, uint32_t mode) {
   const int error = Try([&] { return syscall(kFchmodat2, fd, "", mode, AT_EMPTY_PATH); });
@@ -39,19 +25,9 @@ int ChangeMode(int fd, uint32_t mode) {
   return Try([&] { return chmod(link.c_str(), mode); });
 }
 
-int ChangeMtime(int fd, int64_t mtime_ns) {
-  int64_t seconds = mtime_ns / kNanosecondsPerSecond;
-  int64_t nanoseconds = mtime_ns % kNanosecondsPerSecond;
-  if (nanoseconds < 0) {
-    --seconds;
-    nanoseconds += kNanosecondsPerSecond;
-  }
-  const struct timespec times[2] = {{0, UTIME_OMIT}, {seconds, nanoseconds}};
-  return Try([&] { return utimensat(fd, "", times, AT_EMPTY_PATH); });
-}
-
 }  // namespace
 
+// statx(2); "" is the descriptor itself, one for reference too.
 int StatAt(int folder, const char* name, Stat* stat) {
   struct statx from;
   const int of_itself = name[0] == '\0' ? AT_EMPTY_PATH : 0;
@@ -84,9 +60,11 @@ int ChangeStatOfReference(int fd, const Stat& now, const StatChange& change) {
     const int error = ChangeMode(fd, change.mode & kPermissionBits);
     if (error != 0) return error;
   }
-  return change.has_mtime ? ChangeMtime(fd, change.mtime_ns) : 0;
+  const Times times(change.mtime_ns);
+  return change.has_mtime ? Try([&] { return utimensat(fd, "", times.both, AT_EMPTY_PATH); }) : 0;
 }
 
+// Keeps set-group-id from its folder.
 int GivePermissions(int fd, uint32_t permissions) {
   Stat stat;
   const int error = StatAt(fd, "", &stat);

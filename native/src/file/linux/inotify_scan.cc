@@ -6,10 +6,11 @@
 #include <cerrno>
 #include <utility>
 
-#include "beneath.h"
-#include "folder_names.h"
 #include "inotify_watcher.h"
 #include "src/file/name_text.h"
+#include "src/file/posix/attributes.h"
+#include "src/file/posix/beneath.h"
+#include "src/file/posix/folder_names.h"
 
 namespace runnel {
 

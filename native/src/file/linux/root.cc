@@ -1,24 +1,28 @@
+// Linux: what a path names is opened by reference only (O_PATH), and then looked at or changed by that.
 #include "src/file/root.h"
 
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 
-#include "beneath.h"
 #include "calls.h"
 #include "src/file/file.h"
+#include "src/file/posix/beneath.h"
 
 namespace runnel {
 
 namespace {
 
 constexpr uint64_t kReference = O_PATH | O_NOFOLLOW;
+constexpr uint64_t kResolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
+// openat2 answers EAGAIN when a rename or a mount went on elsewhere while it walked; it says nothing about this path.
+constexpr int kAttemptsMax = 1000;
 
 mode_t FormatOf(FileType type) {
   switch (type) {
@@ -30,39 +34,32 @@ mode_t FormatOf(FileType type) {
   }
 }
 
-// Gives what was just made at a place its permissions. What another program put there meanwhile is not touched.
+}  // namespace
+
+const int kFolderReference = O_PATH | O_DIRECTORY | O_NOFOLLOW;
+
+int OpenPart(int folder, const std::string& path, uint64_t flags, uint32_t permissions, Descriptor* opened) {
+  struct open_how how = {};
+  how.flags = flags | O_CLOEXEC;
+  how.mode = (flags & O_CREAT) != 0 ? permissions : 0;
+  how.resolve = kResolve;
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    const long fd = Retry([&] { return syscall(SYS_openat2, folder, path.c_str(), &how, sizeof(how)); });
+    if (fd >= 0) {
+      opened->Reset(static_cast<int>(fd));
+      return 0;
+    }
+    if (errno != EAGAIN) return errno;
+  }
+  return EAGAIN;
+}
+
 int GivePermissionsAt(const Place& place, mode_t format, uint32_t permissions) {
   Descriptor made(openat(place.folder.get(), place.name.c_str(), kReference | O_CLOEXEC));
   if (!made.is_open()) return errno;
   struct stat stat;
   if (fstat(made.get(), &stat) < 0) return errno;
   return (stat.st_mode & S_IFMT) == format ? GivePermissions(made.get(), permissions) : 0;
-}
-
-}  // namespace
-
-int OpenRoot(const std::string& path, Descriptor* root) {
-  const int fd = Retry([&] { return open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); });
-  if (fd < 0) return errno;
-  root->Reset(fd);
-  return 0;
-}
-
-int MakeRoot(const std::string& path, uint32_t permissions) {
-  size_t end = 0;
-  while (end < path.size()) {
-    const size_t slash = path.find('/', end + 1);
-    end = slash == std::string::npos ? path.size() : slash;
-    const std::string folder = path.substr(0, end);
-    if (mkdir(folder.c_str(), permissions) == 0) {
-      Descriptor made(open(folder.c_str(), kReference | O_DIRECTORY | O_CLOEXEC));
-      const int error = made.is_open() ? GivePermissions(made.get(), permissions) : errno;
-      if (error != 0) return error;
-    } else if (const int error = errno; error != EEXIST && (end == path.size() || access(folder.c_str(), F_OK) != 0)) {
-      return error;
-    }
-  }
-  return 0;
 }
 
 int OpenReference(int root, const std::string& path, Descriptor* reference) {
@@ -93,20 +90,6 @@ int ChangeStatOfPath(int root, const std::string& path, const StatChange& change
   return error != 0 ? error : ChangeStatOfReference(reference.get(), now, change);
 }
 
-int MakeFolder(int root, const std::string& path, uint32_t permissions) {
-  Place place;
-  int error = FindPlace(root, path, &place);
-  if (error == 0) error = Try([&] { return mkdirat(place.folder.get(), place.name.c_str(), permissions); });
-  return error != 0 ? error : GivePermissionsAt(place, S_IFDIR, permissions);
-}
-
-int MakeSymlink(int root, const std::string& path, const std::string& target) {
-  Place place;
-  const int error = FindPlace(root, path, &place);
-  if (error != 0) return error;
-  return Try([&] { return symlinkat(target.c_str(), place.folder.get(), place.name.c_str()); });
-}
-
 int MakeSpecial(int root, const std::string& path, FileType type, uint32_t permissions, uint64_t rdev) {
   const mode_t format = FormatOf(type);
   if (format == 0) return EINVAL;
@@ -118,67 +101,17 @@ int MakeSpecial(int root, const std::string& path, FileType type, uint32_t permi
   return error != 0 ? error : GivePermissionsAt(place, format, permissions);
 }
 
-int Link(int root, const std::string& from, const std::string& to) {
-  Place source, target;
-  int error = FindPlace(root, from, &source);
-  if (error == 0) error = FindPlace(root, to, &target);
-  if (error != 0) return error;
-  return Try(
-      [&] { return linkat(source.folder.get(), source.name.c_str(), target.folder.get(), target.name.c_str(), 0); });
-}
-
-int ReadSymlink(int root, const std::string& path, std::string* target) {
-  Place place;
-  const int error = FindPlace(root, path, &place);
-  if (error != 0) return error;
-  char text[PATH_MAX];
-  const ssize_t length = readlinkat(place.folder.get(), place.name.c_str(), text, sizeof(text));
-  if (length < 0) return errno;
-  target->assign(text, static_cast<size_t>(length));
-  return 0;
-}
-
-int Rename(int root, const std::string& from, const std::string& to, RenameMode mode) {
-  Place source, target;
-  int error = FindPlace(root, from, &source);
-  if (error == 0) error = FindPlace(root, to, &target);
-  if (error != 0) return error;
+int RenamePlace(const Place& from, const Place& to, RenameMode mode) {
   const unsigned flags = mode == RenameMode::kKeep       ? RENAME_NOREPLACE
                          : mode == RenameMode::kExchange ? RENAME_EXCHANGE
                                                          : 0;
-  return Try([&] {
-    return renameat2(source.folder.get(), source.name.c_str(), target.folder.get(), target.name.c_str(), flags);
-  });
+  return Try([&] { return renameat2(from.folder.get(), from.name.c_str(), to.folder.get(), to.name.c_str(), flags); });
 }
 
 int RemoveFile(int root, const std::string& path) {
   Place place;
   const int error = FindPlace(root, path, &place);
   return error != 0 ? error : Try([&] { return unlinkat(place.folder.get(), place.name.c_str(), 0); });
-}
-
-int RemoveFolder(int root, const std::string& path) {
-  Place place;
-  const int error = FindPlace(root, path, &place);
-  return error != 0 ? error : Try([&] { return unlinkat(place.folder.get(), place.name.c_str(), AT_REMOVEDIR); });
-}
-
-int SyncFolder(int root, const std::string& path) {
-  Descriptor folder;
-  const int error = OpenFolder(root, path, &folder);
-  return error != 0 ? error : Sync(folder.get(), false);
-}
-
-int SpaceOf(int root, Space* space) {
-  struct statvfs from;
-  const int error = Try([&] { return fstatvfs(root, &from); });
-  if (error != 0) return error;
-  space->total_bytes = from.f_blocks * from.f_frsize;
-  space->free_bytes = from.f_bfree * from.f_frsize;
-  space->available_bytes = from.f_bavail * from.f_frsize;
-  space->total_files = from.f_files;
-  space->free_files = from.f_ffree;
-  return 0;
 }
 
 }  // namespace runnel

@@ -1,6 +1,8 @@
-// Listing: names from the folder, and one statx(2) for each.
+// Listing: names from the folder, and one lstat for each.
+#include <cerrno>
 #include <utility>
 
+#include "attributes.h"
 #include "folder_names.h"
 #include "src/file/root.h"
 

@@ -4,34 +4,35 @@
 #include <cerrno>
 #include <utility>
 
-#include "calls.h"
-#include "src/file/root.h"
+#include "beneath.h"
+#include "src/file/file.h"
 
 namespace runnel {
 
 namespace {
 
 // The number of times that a file may vanish or appear between the two ways of opening it before that is an error.
-constexpr int kAttemptsMax = 100;
+constexpr int kOpenAttemptsMax = 100;
 // O_NONBLOCK: a fifo put there between the check and the opening must not hold this thread.
-constexpr int kCommonFlags = O_NONBLOCK | O_NOCTTY;
+constexpr uint64_t kCommonFlags = O_NONBLOCK | O_NOCTTY;
 
-int CheckRegular(const struct stat& stat) {
-  if (S_ISREG(stat.st_mode)) return 0;
-  if (S_ISDIR(stat.st_mode)) return EISDIR;
-  return S_ISLNK(stat.st_mode) ? ELOOP : EOPNOTSUPP;
+int CheckRegular(const Stat& stat) {
+  if (stat.type == FileType::kFile) return 0;
+  if (stat.type == FileType::kFolder) return EISDIR;
+  return stat.type == FileType::kSymlink ? ELOOP : EOPNOTSUPP;
 }
 
-int OpenExisting(int root, const std::string& path, int access, Descriptor* file) {
+int OpenExisting(int root, const std::string& path, uint64_t access, Descriptor* file) {
   // Looked at first: merely opening some devices has effects.
-  struct stat stat;
-  int error = StatPlace(root, path, &stat);
+  Stat stat;
+  int error = StatPath(root, path, &stat);
   if (error == 0) error = CheckRegular(stat);
-  Descriptor opened;
-  if (error == 0) error = OpenBeneath(root, path, access | kCommonFlags, 0, &opened);
   if (error != 0) return error;
-  if (fstat(opened.get(), &stat) != 0) return errno;
-  error = CheckRegular(stat);
+  Descriptor opened;
+  error = OpenBeneath(root, path, access | kCommonFlags, 0, &opened);
+  if (error == ENXIO) return EOPNOTSUPP;
+  if (error == 0) error = StatFile(opened.get(), &stat);
+  if (error == 0) error = CheckRegular(stat);
   if (error == 0) *file = std::move(opened);
   return error;
 }
@@ -51,7 +52,7 @@ int OpenFile(int root, const std::string& path, OpenMode mode, uint32_t permissi
   if (mode == OpenMode::kWrite) return OpenExisting(root, path, O_RDWR, file);
   if (mode == OpenMode::kCreateNew) return OpenNew(root, path, permissions, file);
   int error = EEXIST;
-  for (int attempt = 0; attempt < kAttemptsMax && error == EEXIST; ++attempt) {
+  for (int attempt = 0; attempt < kOpenAttemptsMax && error == EEXIST; ++attempt) {
     error = OpenExisting(root, path, O_RDWR, file);
     if (error != ENOENT) return error;
     error = OpenNew(root, path, permissions, file);

@@ -1,6 +1,5 @@
-// The names in a folder as getdents64(2) gives them, without looking at what they name.
-#ifndef RUNNEL_FILE_LINUX_FOLDER_NAMES_H_
-#define RUNNEL_FILE_LINUX_FOLDER_NAMES_H_
+// getdents64(2).
+#include "src/file/posix/folder_names.h"
 
 #include <dirent.h>
 #include <sys/syscall.h>
@@ -10,14 +9,11 @@
 #include <cstddef>
 #include <cstring>
 
-#include "calls.h"
+#include "src/file/posix/retry.h"
 
 namespace runnel {
 
-// Calls `take(name, type)`, which returns 0 or an errno number that ends it, for what one system call gives; `type` is
-// a DT_ constant and may be DT_UNKNOWN. "." and ".." are left out. `is_end` says that there was nothing more.
-template <typename Take>
-int ReadSomeNames(int folder, bool* is_end, Take take) {
+int ReadSomeNames(int folder, bool* is_end, const TakeName& take) {
   constexpr size_t kReadBytes = 64 * 1024;
   alignas(struct dirent64) char buffer[kReadBytes];
   const long length = Retry([&] { return syscall(SYS_getdents64, folder, buffer, sizeof(buffer)); });
@@ -34,5 +30,3 @@ int ReadSomeNames(int folder, bool* is_end, Take take) {
 }
 
 }  // namespace runnel
-
-#endif  // RUNNEL_FILE_LINUX_FOLDER_NAMES_H_

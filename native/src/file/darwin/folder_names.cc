@@ -1,20 +1,22 @@
-// Listing: names by getattrlistbulk(2), which keeps its place in the descriptor, and one fstatat(2) for each.
-#include <fcntl.h>
+// getattrlistbulk(2), which keeps its place in the descriptor, and leaves out "." and "..".
+#include "src/file/posix/folder_names.h"
+
+#include <dirent.h>
 #include <sys/attr.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
-#include <utility>
+#include <vector>
 
-#include "calls.h"
-#include "src/file/root.h"
+#include "src/file/posix/retry.h"
 
 namespace runnel {
 
 namespace {
 
-constexpr size_t kBatchEntries = 2048;
 constexpr size_t kReadBytes = 64 * 1024;
 
 // A record: its length, the attributes that it has, and where its name stands, counted from that field on.
@@ -24,17 +26,9 @@ struct NameRecord {
   attrreference_t name;
 };
 
-int AddEntry(int folder, const char* name, std::vector<Entry>* entries) {
-  struct stat from;
-  if (fstatat(folder, name, &from, AT_SYMLINK_NOFOLLOW) != 0) return errno == ENOENT ? 0 : errno;
-  Entry entry;
-  entry.stat = StatFrom(from);
-  entry.name = name;
-  entries->push_back(std::move(entry));
-  return 0;
-}
+}  // namespace
 
-int ReadSomeEntries(int folder, bool* is_end, std::vector<Entry>* entries) {
+int ReadSomeNames(int folder, bool* is_end, const TakeName& take) {
   struct attrlist wanted = {};
   wanted.bitmapcount = ATTR_BIT_MAP_COUNT;
   wanted.commonattr = ATTR_CMN_RETURNED_ATTRS | ATTR_CMN_NAME;
@@ -47,21 +41,9 @@ int ReadSomeEntries(int folder, bool* is_end, std::vector<Entry>* entries) {
     NameRecord record;
     std::memcpy(&record, at, sizeof(record));
     const uint8_t* name = at + offsetof(NameRecord, name) + record.name.attr_dataoffset;
-    const int error = AddEntry(folder, reinterpret_cast<const char*>(name), entries);
+    const int error = take(reinterpret_cast<const char*>(name), DT_UNKNOWN);
     if (error != 0) return error;
     at += record.length;
-  }
-  return 0;
-}
-
-}  // namespace
-
-int ListNext(int folder, std::vector<Entry>* entries) {
-  entries->clear();
-  bool is_end = false;
-  while (entries->size() < kBatchEntries && !is_end) {
-    const int error = ReadSomeEntries(folder, &is_end, entries);
-    if (error != 0) return error;
   }
   return 0;
 }
