@@ -51,8 +51,10 @@ enum class Kind : uint8_t {
 std::string_view NameOf(Kind kind);
 // kIo for a name that no kind has.
 Kind KindNamed(std::string_view name);
-// The kind of an error number of this system's C library (system/).
+// The kind of an error number of this system's C library.
 Kind KindOfErrno(int error);
+// Those that not every system has (system/); kIo for any other.
+Kind KindOfSystemErrno(int error);
 
 }  // namespace runnel::drive
 
