@@ -67,7 +67,7 @@ struct Attributes {
 
 struct EntryAnswer {
   uint64_t id = 0;  // the kernel's
-  Attributes attributes;
+  Attributes attributes = {};
   uint32_t entry_timeout_ms = 0;
   uint32_t attribute_timeout_ms = 0;
 };
@@ -106,11 +106,13 @@ class Reply {
   virtual bool Opened(Handle* handle, bool keeps_cache) = 0;
   virtual bool FolderOpened(FolderHandle* handle) = 0;
   virtual void Attributes(const struct Attributes& attributes, uint32_t timeout_ms) = 0;
-  virtual void Target(const std::string& target) = 0;
   virtual void Data(const char* data, size_t size) = 0;
   virtual void Written(size_t size) = 0;
-  virtual void Size(size_t size) = 0;        // of extended attributes that were not sent
-  virtual void Offset(uint64_t offset) = 0;  // of lseek(2)
+  // Answers of these kinds are bytes or a number to most fronts. Size: of extended attributes that were not sent;
+  // Offset: of lseek(2).
+  virtual void Target(const std::string& target) { Data(target.data(), target.size()); }
+  virtual void Size(size_t size) { Written(size); }
+  virtual void Offset(uint64_t offset) { Written(static_cast<size_t>(offset)); }
   virtual void Filesystem(const Space& space) = 0;
   // A page of a folder: BeginNames, AddName until it returns false (no room: the name is not in), SendNames.
   virtual void BeginNames(size_t size, bool with_attributes) = 0;
@@ -191,17 +193,17 @@ struct LayerRanges {
 struct Message {
   uint64_t id = 0;
   Op op = Op::kLookup;
-  Caller caller;
+  Caller caller = {};
   uint64_t node = 0;
   uint64_t folder = 0;
-  std::string name;
+  std::string name = {};
   uint64_t to_folder = 0;
-  std::string to_name;
-  std::string target;
+  std::string to_name = {};
+  std::string target = {};
   FileType type = FileType::kFile;
   RenameHow how = RenameHow::kReplace;
   XattrHow how_xattr = XattrHow::kAny;
-  std::string value;  // of an extended attribute
+  std::string value = {};  // of an extended attribute
   CommitReason reason = CommitReason::kFlush;
   bool wants_write = false;
   bool truncates = false;
@@ -224,7 +226,7 @@ struct Message {
   uint64_t base_version = 0;
   uint64_t base_bytes = 0;
   uint64_t read_before = 0;
-  std::vector<LayerRanges> layers;
+  std::vector<LayerRanges> layers = {};
 };
 
 struct Notice {

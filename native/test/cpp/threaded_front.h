@@ -116,11 +116,8 @@ class WaitingReply : public Reply {
   void Attributes(const struct Attributes& attributes, uint32_t) override {
     Hear({.entry = {.attributes = attributes}});
   }
-  void Target(const std::string& target) override { Hear({.data = target}); }
   void Data(const char* data, size_t size) override { Hear({.data = std::string(data, size)}); }
   void Written(size_t) override { Hear({}); }
-  void Size(size_t) override { Hear({}); }
-  void Offset(uint64_t) override { Hear({}); }
   void Filesystem(const Space&) override { Hear({}); }
   void BeginNames(size_t, bool) override {}
   bool AddName(const std::string&, const EntryAnswer&, uint64_t) override { return true; }

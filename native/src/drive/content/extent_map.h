@@ -22,7 +22,6 @@ class ExtentMap {
   void Add(uint64_t offset, uint64_t length);
   // Forgets everything at and after `size`.
   void Cut(uint64_t size);
-  void Clear() { ends_.clear(); }
   bool IsEmpty() const { return ends_.empty(); }
   size_t Count() const { return ends_.size(); }
   Run At(uint64_t offset, uint64_t end) const;

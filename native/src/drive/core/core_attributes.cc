@@ -11,10 +11,8 @@ void DriveCore::GetAttributes(ReplyPtr reply, uint64_t id) {
   KernelNode* kernel_node = nodes_.Find(id);
   // fstat arrives without its handle, so what is open here is answered as it is open, stale or not.
   if (kernel_node == nullptr ||
-      (kernel_node->file == nullptr && IsStaleLocked(*kernel_node, reply->GetCaller().pid, now_ms))) {
-    lock.unlock();
-    return reply->Error(Kind::kStale);
-  }
+      (kernel_node->file == nullptr && IsStaleLocked(*kernel_node, reply->GetCaller().pid, now_ms)))
+    return Refuse(&lock, reply, Kind::kStale);
   Attributes attributes;
   uint32_t timeout_ms = 0;
   if (GiveAttributesLocked(*kernel_node, HasLease(now_ms), &attributes, &timeout_ms)) {
@@ -22,11 +20,9 @@ void DriveCore::GetAttributes(ReplyPtr reply, uint64_t id) {
     CountNative(Op::kGetattr);
     return reply->Attributes(attributes, timeout_ms);
   }
-  Message message;
-  message.op = Op::kGetattr;
-  message.node = kernel_node->node;
+  const uint64_t node = kernel_node->node;
   lock.unlock();
-  AskAgent(reply, std::move(message), [this, reply, id](const Answer& answer) {
+  AskAgent(reply, {.op = Op::kGetattr, .node = node}, [this, reply, id](const Answer& answer) {
     // The kernel knows the node, so its absence means that the name leads elsewhere now.
     if (answer.error == Kind::kNotFound || answer.error == Kind::kStale) return ReplyStale(reply);
     if (answer.error != Kind::kNone) return reply->Error(answer.error);
@@ -49,15 +45,10 @@ void DriveCore::SetAttributesOf(ReplyPtr reply, uint64_t id, Handle* handle, con
   if (settings_.is_read_only) return reply->Error(Kind::kReadOnly);
   std::unique_lock lock(mutex_);
   KernelNode* kernel_node = nodes_.Find(id);
-  if (kernel_node == nullptr) {
-    lock.unlock();
-    return reply->Error(Kind::kStale);
-  }
+  if (kernel_node == nullptr) return Refuse(&lock, reply, Kind::kStale);
   const FilePtr file = handle != nullptr ? handle->file : kernel_node->file;
-  if (file == nullptr && IsStaleLocked(*kernel_node, reply->GetCaller().pid, front_->NowBootMs())) {
-    lock.unlock();
-    return reply->Error(Kind::kStale);
-  }
+  if (file == nullptr && IsStaleLocked(*kernel_node, reply->GetCaller().pid, front_->NowBootMs()))
+    return Refuse(&lock, reply, Kind::kStale);
   if (set.sets_atime) {
     kernel_node->atime_ns = set.atime_ns;
     kernel_node->MakeRare().atime_set_ns = front_->NowWallNs();
@@ -105,15 +96,14 @@ void DriveCore::SetRest(const ReplyPtr& reply, uint64_t id, uint64_t node, const
   }
   const bool is_cut = (set.set & Message::kSize) != 0;
   const uint64_t allocated_bytes = is_cut ? AllocatedBefore(id) : 0;
-  Message message;
-  message.op = Op::kSetattr;
-  message.node = node;
-  message.set = set.set;
-  message.mode = set.mode & 07777;
-  message.uid = set.uid;
-  message.gid = set.gid;
-  message.mtime_ns = set.mtime_ns;
-  message.size_bytes = set.size_bytes;
+  Message message = {.op = Op::kSetattr,
+                     .node = node,
+                     .mode = set.mode & 07777,
+                     .uid = set.uid,
+                     .gid = set.gid,
+                     .mtime_ns = set.mtime_ns,
+                     .size_bytes = set.size_bytes,
+                     .set = set.set};
   AskAgent(reply, std::move(message), [this, reply, id, file, set, is_cut, allocated_bytes](const Answer& answer) {
     if (answer.error != Kind::kNone) return reply->Error(answer.error);
     if (is_cut) KeepAllocated(id, set.size_bytes, allocated_bytes);
@@ -144,10 +134,7 @@ void DriveCore::KeepAllocated(uint64_t id, uint64_t size_bytes, uint64_t allocat
 void DriveCore::ReadLink(ReplyPtr reply, uint64_t id) {
   std::unique_lock lock(mutex_);
   KernelNode* kernel_node = nodes_.Find(id);
-  if (kernel_node == nullptr) {
-    lock.unlock();
-    return reply->Error(Kind::kStale);
-  }
+  if (kernel_node == nullptr) return Refuse(&lock, reply, Kind::kStale);
   const uint64_t node = kernel_node->node;
   const Entry* entry = entries_.FindNode(node);
   if (entry != nullptr && HasLease(front_->NowBootMs())) {
@@ -157,18 +144,12 @@ void DriveCore::ReadLink(ReplyPtr reply, uint64_t id) {
     return reply->Target(target);
   }
   lock.unlock();
-  Message message;
-  message.op = Op::kGetattr;
-  message.node = node;
-  AskAgent(reply, std::move(message), [this, reply, node](const Answer& answer) {
+  AskAgent(reply, {.op = Op::kGetattr, .node = node}, [this, reply, node](const Answer& answer) {
     if (answer.error == Kind::kNotFound || answer.error == Kind::kStale) return ReplyStale(reply);
     if (answer.error != Kind::kNone) return reply->Error(answer.error);
     std::unique_lock lock(mutex_);
     const Entry* entry = entries_.FindNode(node);
-    if (entry == nullptr) {
-      lock.unlock();
-      return reply->Error(Kind::kIo);
-    }
+    if (entry == nullptr) return Refuse(&lock, reply, Kind::kIo);
     const std::string target = entry->target;
     lock.unlock();
     reply->Target(target);
@@ -176,9 +157,7 @@ void DriveCore::ReadLink(ReplyPtr reply, uint64_t id) {
 }
 
 void DriveCore::StatFilesystem(ReplyPtr reply) {
-  Message message;
-  message.op = Op::kStatfs;
-  AskAgent(reply, std::move(message), [reply](const Answer& answer) {
+  AskAgent(reply, {.op = Op::kStatfs}, [reply](const Answer& answer) {
     if (answer.error != Kind::kNone) return reply->Error(answer.error);
     reply->Filesystem(answer.space);
   });

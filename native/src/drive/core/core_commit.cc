@@ -56,11 +56,10 @@ void DriveCore::Commit(const ReplyPtr& reply, const FilePtr& file, CommitReason 
     if (!requests_.Wait(waiter, {reply, deadline_ms, resume, abandon})) return done(Kind::kIo);
     if (reply != nullptr && reason == CommitReason::kFlush) reply->WatchCaller(waiter);
   }
-  Message message;
-  message.id = requests_.NewId();
-  message.reason = reason;
-  message.caller = caller;
-  message.read_before = read_before == file->node ? 0 : read_before;
+  Message message = {.id = requests_.NewId(),
+                     .caller = caller,
+                     .reason = reason,
+                     .read_before = read_before == file->node ? 0 : read_before};
   const File::CommitStep step = file->BeginCommit(&message, waiter, [&] {
     is_sender->store(true);
     CountPassed(Op::kCommit);

@@ -93,15 +93,14 @@ void DriveCore::FetchMissing(const ReplyPtr& reply, const FilePtr& file, const F
   }
   if (!has_joined) {
     CountPassed(Op::kFetch);
-    Message message;
-    message.id = ask;
-    message.op = Op::kFetch;
-    message.caller = reply->GetCaller();
-    message.content = content->id;
-    message.offset = missing;
-    message.length = plan.missing_end - missing;
-    message.ahead =
-        plan.missing_end >= content->size_bytes ? 0 : std::min(ahead, content->size_bytes - plan.missing_end);
+    const uint64_t rest = content->size_bytes - std::min(plan.missing_end, content->size_bytes);
+    Message message = {.id = ask,
+                       .op = Op::kFetch,
+                       .caller = reply->GetCaller(),
+                       .content = content->id,
+                       .offset = missing,
+                       .length = plan.missing_end - missing,
+                       .ahead = std::min(ahead, rest)};
     requests_.Ask(std::move(message), [this, content, ask](const Answer& answer) {
       for (const uint64_t waiting : content->EndFetch(ask)) requests_.Resume(waiting, answer);
     });

@@ -18,10 +18,8 @@ std::shared_ptr<const std::vector<EntryTable::Listed>> Sorted(std::shared_ptr<st
 void DriveCore::OpenFolder(ReplyPtr reply, uint64_t id) {
   std::unique_lock lock(mutex_);
   KernelNode* kernel_node = nodes_.Find(id);
-  if (kernel_node == nullptr || IsStaleLocked(*kernel_node, reply->GetCaller().pid, front_->NowBootMs())) {
-    lock.unlock();
-    return reply->Error(Kind::kStale);
-  }
+  if (kernel_node == nullptr || IsStaleLocked(*kernel_node, reply->GetCaller().pid, front_->NowBootMs()))
+    return Refuse(&lock, reply, Kind::kStale);
   auto handle = std::make_unique<FolderHandle>();
   handle->id = id;
   handle->node = kernel_node->node;
@@ -54,10 +52,8 @@ void DriveCore::ReadFolder(ReplyPtr reply, FolderHandle* handle, uint64_t offset
     if (handle->listing != nullptr) CountNative(Op::kReaddir);
   }
   if (handle->listing != nullptr) return SendFolder(reply, handle, offset, size, with_attributes);
-  Message message;
-  message.op = Op::kList;
-  message.folder = handle->node;
   // The handle outlives the request: the kernel releases it only when this has been answered.
+  Message message = {.op = Op::kList, .folder = handle->node};
   AskAgent(reply, std::move(message), [this, reply, handle, offset, size, with_attributes](const Answer& answer) {
     if (answer.error != Kind::kNone && !answer.is_given_up) {
       std::unique_lock lock(mutex_);
@@ -100,23 +96,18 @@ bool DriveCore::SendNameLocked(std::unique_lock<std::mutex>* lock, const ReplyPt
 void DriveCore::FindName(ReplyPtr reply, uint64_t folder_id, std::optional<std::string> like) {
   std::unique_lock lock(mutex_);
   KernelNode* kernel_node = nodes_.Find(folder_id);
-  if (kernel_node == nullptr) {
-    lock.unlock();
-    return reply->Error(Kind::kStale);
-  }
+  if (kernel_node == nullptr) return Refuse(&lock, reply, Kind::kStale);
   const uint64_t folder = kernel_node->node;
   if (HasLease(front_->NowBootMs()) && SendNameLocked(&lock, reply, folder, like)) return CountNative(Op::kLookup);
   lock.unlock();
-  Message message;
-  message.op = Op::kList;
-  message.folder = folder;
-  AskAgent(reply, std::move(message), [this, reply, folder, like = std::move(like)](const Answer& answer) {
-    if (answer.error != Kind::kNone) return reply->Error(answer.error);
-    std::unique_lock again(mutex_);
-    if (SendNameLocked(&again, reply, folder, like)) return;
-    again.unlock();
-    reply->Error(Kind::kIo);
-  });
+  AskAgent(reply, {.op = Op::kList, .folder = folder},
+           [this, reply, folder, like = std::move(like)](const Answer& answer) {
+             if (answer.error != Kind::kNone) return reply->Error(answer.error);
+             std::unique_lock again(mutex_);
+             if (SendNameLocked(&again, reply, folder, like)) return;
+             again.unlock();
+             reply->Error(Kind::kIo);
+           });
 }
 
 // Offset n is after the first n of ".", "..", and the listing.

@@ -12,10 +12,7 @@ void DriveCore::Lookup(ReplyPtr reply, uint64_t folder_id, std::string_view name
   if (const Kind error = CheckName(name); error != Kind::kNone) return reply->Error(error);
   std::unique_lock lock(mutex_);
   KernelNode* folder = nodes_.Find(folder_id);
-  if (folder == nullptr) {
-    lock.unlock();
-    return reply->Error(Kind::kStale);
-  }
+  if (folder == nullptr) return Refuse(&lock, reply, Kind::kStale);
   const uint64_t node = folder->node;
   if (HasLease(front_->NowBootMs())) {
     const EntryTable::Found found = entries_.Find(node, name);
@@ -34,23 +31,22 @@ void DriveCore::Lookup(ReplyPtr reply, uint64_t folder_id, std::string_view name
     }
   }
   lock.unlock();
-  Message message;
-  message.op = Op::kLookup;
-  message.folder = node;
-  message.name = name;
-  AskAgent(reply, std::move(message), [this, reply, node, name = std::string(name)](const Answer& answer) {
+  AskForEntry(reply, {.op = Op::kLookup, .folder = node, .name = std::string(name)});
+}
+
+void DriveCore::AskForEntry(const ReplyPtr& reply, Message message) {
+  auto resume = [this, reply, folder = message.folder, name = message.name](const Answer& answer) {
     if (answer.error != Kind::kNone) return reply->Error(answer.error);
-    ReplyEntry(reply, node, name);
-  });
+    ReplyEntry(reply, folder, name);
+  };
+  AskAgent(reply, std::move(message), std::move(resume));
 }
 
 void DriveCore::ReplyEntry(const ReplyPtr& reply, uint64_t folder, const std::string& name) {
   std::unique_lock lock(mutex_);
   const EntryTable::Found found = entries_.Find(folder, name);
-  if (found.known != EntryTable::Known::kBound) {
-    lock.unlock();
-    return reply->Error(found.known == EntryTable::Known::kAbsent ? Kind::kNotFound : Kind::kIo);
-  }
+  if (found.known != EntryTable::Known::kBound)
+    return Refuse(&lock, reply, found.known == EntryTable::Known::kAbsent ? Kind::kNotFound : Kind::kIo);
   const EntryAnswer answer = GiveEntryLocked(found, true);
   NoteLookedUpLocked(answer.id, reply->GetCaller().pid);
   lock.unlock();
@@ -67,60 +63,34 @@ void DriveCore::Forget(uint64_t id, uint64_t lookups) {
 
 void DriveCore::Make(ReplyPtr reply, uint64_t folder_id, std::string_view name, FileType type, uint32_t mode,
                      uint32_t rdev, std::string_view target) {
-  if (settings_.is_read_only) return reply->Error(Kind::kReadOnly);
-  if (const Kind error = CheckName(name); error != Kind::kNone) return reply->Error(error);
-  std::unique_lock lock(mutex_);
-  KernelNode* folder = nodes_.Find(folder_id);
-  if (folder == nullptr) {
-    lock.unlock();
-    return reply->Error(Kind::kStale);
-  }
-  Message message;
-  message.op = Op::kMake;
-  message.folder = folder->node;
-  lock.unlock();
-  message.name = name;
-  message.type = type;
-  message.mode = mode & 07777;
-  message.rdev = rdev;
-  message.target = target;
-  const uint64_t node = message.folder;
-  AskAgent(reply, std::move(message), [this, reply, node, name = std::string(name)](const Answer& answer) {
-    if (answer.error != Kind::kNone) return reply->Error(answer.error);
-    ReplyEntry(reply, node, name);
-  });
+  if (const Kind error = CheckChange(name); error != Kind::kNone) return reply->Error(error);
+  const uint64_t folder = NodeOf(folder_id);
+  if (folder == 0) return reply->Error(Kind::kStale);
+  AskForEntry(reply, {.op = Op::kMake,
+                      .folder = folder,
+                      .name = std::string(name),
+                      .target = std::string(target),
+                      .type = type,
+                      .mode = mode & 07777,
+                      .rdev = rdev});
 }
 
 void DriveCore::Link(ReplyPtr reply, uint64_t id, uint64_t folder_id, std::string_view name) {
-  if (settings_.is_read_only) return reply->Error(Kind::kReadOnly);
-  if (const Kind error = CheckName(name); error != Kind::kNone) return reply->Error(error);
+  if (const Kind error = CheckChange(name); error != Kind::kNone) return reply->Error(error);
   std::unique_lock lock(mutex_);
   KernelNode* source = nodes_.Find(id);
   KernelNode* folder = nodes_.Find(folder_id);
-  if (source == nullptr || folder == nullptr || IsStaleLocked(*source, reply->GetCaller().pid, front_->NowBootMs())) {
-    lock.unlock();
-    return reply->Error(Kind::kStale);
-  }
-  Message message;
-  message.op = Op::kLink;
-  message.node = source->node;
-  message.folder = folder->node;
+  if (source == nullptr || folder == nullptr || IsStaleLocked(*source, reply->GetCaller().pid, front_->NowBootMs()))
+    return Refuse(&lock, reply, Kind::kStale);
+  Message message = {.op = Op::kLink, .node = source->node, .folder = folder->node, .name = std::string(name)};
   lock.unlock();
-  message.name = name;
-  const uint64_t node = message.folder;
-  AskAgent(reply, std::move(message), [this, reply, node, name = std::string(name)](const Answer& answer) {
-    if (answer.error != Kind::kNone) return reply->Error(answer.error);
-    ReplyEntry(reply, node, name);
-  });
+  AskForEntry(reply, std::move(message));
 }
 
 DriveCore::Victim DriveCore::FindVictimLocked(uint64_t folder, std::string_view name) {
-  Victim victim;
   const EntryTable::Found found = entries_.Find(folder, name);
-  if (found.known != EntryTable::Known::kBound) return victim;
-  victim.node = found.entry->node;
-  victim.entry = *found.entry;
-  return victim;
+  if (found.known != EntryTable::Known::kBound) return {};
+  return {found.entry->node, *found.entry};
 }
 
 // A name of this node was taken by this mount: with the last one the node lives on in its handles only.
@@ -148,21 +118,13 @@ void DriveCore::OnRemovedHere(const Victim& victim) {
 }
 
 void DriveCore::Remove(ReplyPtr reply, uint64_t folder_id, std::string_view name, bool is_folder) {
-  if (settings_.is_read_only) return reply->Error(Kind::kReadOnly);
-  if (const Kind error = CheckName(name); error != Kind::kNone) return reply->Error(error);
+  if (const Kind error = CheckChange(name); error != Kind::kNone) return reply->Error(error);
   std::unique_lock lock(mutex_);
   KernelNode* folder = nodes_.Find(folder_id);
-  if (folder == nullptr) {
-    lock.unlock();
-    return reply->Error(Kind::kStale);
-  }
-  Message message;
-  message.op = Op::kRemove;
-  message.folder = folder->node;
+  if (folder == nullptr) return Refuse(&lock, reply, Kind::kStale);
+  Message message = {.op = Op::kRemove, .folder = folder->node, .name = std::string(name), .is_folder = is_folder};
   const Victim victim = FindVictimLocked(folder->node, name);
   lock.unlock();
-  message.name = name;
-  message.is_folder = is_folder;
   AskAgent(reply, std::move(message), [this, reply, victim](const Answer& answer) {
     if (answer.error == Kind::kNone) OnRemovedHere(victim);
     reply->Error(answer.error);
@@ -171,20 +133,18 @@ void DriveCore::Remove(ReplyPtr reply, uint64_t folder_id, std::string_view name
 
 void DriveCore::Rename(ReplyPtr reply, uint64_t folder_id, std::string_view name, uint64_t to_folder_id,
                        std::string_view to_name, RenameHow how) {
-  if (settings_.is_read_only) return reply->Error(Kind::kReadOnly);
-  if (const Kind error = CheckName(name); error != Kind::kNone) return reply->Error(error);
+  if (const Kind error = CheckChange(name); error != Kind::kNone) return reply->Error(error);
   if (const Kind error = CheckName(to_name); error != Kind::kNone) return reply->Error(error);
   std::unique_lock lock(mutex_);
   KernelNode* folder = nodes_.Find(folder_id);
   KernelNode* to_folder = nodes_.Find(to_folder_id);
-  if (folder == nullptr || to_folder == nullptr) {
-    lock.unlock();
-    return reply->Error(Kind::kStale);
-  }
-  Message message;
-  message.op = Op::kRename;
-  message.folder = folder->node;
-  message.to_folder = to_folder->node;
+  if (folder == nullptr || to_folder == nullptr) return Refuse(&lock, reply, Kind::kStale);
+  Message message = {.op = Op::kRename,
+                     .folder = folder->node,
+                     .name = std::string(name),
+                     .to_folder = to_folder->node,
+                     .to_name = std::string(to_name),
+                     .how = how};
   Victim victim;
   if (how == RenameHow::kReplace) {
     victim = FindVictimLocked(to_folder->node, to_name);
@@ -195,9 +155,6 @@ void DriveCore::Rename(ReplyPtr reply, uint64_t folder_id, std::string_view name
   const Given given = FindGivenLocked(folder->node, name);
   const Given given_there = how == RenameHow::kExchange ? FindGivenLocked(to_folder->node, to_name) : Given{};
   lock.unlock();
-  message.name = name;
-  message.to_name = to_name;
-  message.how = how;
   const Message moved = message;
   AskAgent(reply, std::move(message), [this, reply, victim, given, given_there, moved](const Answer& answer) {
     if (answer.error == Kind::kNone) {

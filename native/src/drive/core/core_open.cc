@@ -114,8 +114,7 @@ void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
   const Try which = TakeTryLocked(id, thread, now_ms);
   if (kernel_node == nullptr || (which != Try::kSecond && IsStaleLocked(*kernel_node, thread, now_ms))) {
     NoteAskedLocked(id, thread, now_ms);
-    lock.unlock();
-    return reply->Error(Kind::kStale);
+    return Refuse(&lock, reply, Kind::kStale);
   }
   const Entry* entry = entries_.FindNode(kernel_node->node);
   if (entry == nullptr) entry = RemovedLocked(*kernel_node, now_ms);
@@ -127,8 +126,7 @@ void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
   }
   if (is_stale) {
     NoteAskedLocked(id, thread, now_ms);
-    lock.unlock();
-    return reply->Error(Kind::kStale);
+    return Refuse(&lock, reply, Kind::kStale);
   }
   if (file == nullptr && is_known) {
     ContentPtr content = contents_.FindVersion(kernel_node->node, entry->version);
@@ -139,12 +137,11 @@ void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
     CountNative(Op::kOpen);
     return FinishOpen(std::move(lock), reply, *kernel_node, std::move(file), flags);
   }
-  Message message;
-  message.op = Op::kOpen;
-  message.node = kernel_node->node;
+  Message message = {.op = Op::kOpen,
+                     .node = kernel_node->node,
+                     .wants_write = WantsWrite(flags),
+                     .truncates = (flags & O_TRUNC) != 0};
   lock.unlock();
-  message.wants_write = WantsWrite(flags);
-  message.truncates = (flags & O_TRUNC) != 0;
   AskAgent(reply, std::move(message),
            [this, reply, id, flags, which](const Answer& answer) { OnOpened(reply, id, flags, which, answer); });
 }
@@ -160,37 +157,25 @@ void DriveCore::OnOpened(const ReplyPtr& reply, uint64_t id, int flags, Try whic
   if (!is_stale) file = FileToShareLocked(*kernel_node, answer.version, which, now_ms, &is_stale);
   if (is_stale) {
     NoteAskedLocked(id, reply->GetCaller().pid, now_ms);
-    lock.unlock();
-    return reply->Error(Kind::kStale);
+    return Refuse(&lock, reply, Kind::kStale);
   }
   if (file == nullptr) {
     ContentPtr content = answer.content == 0 ? nullptr : contents_.Find(answer.content);
-    if (answer.content != 0 && content == nullptr) {
-      lock.unlock();
-      return reply->Error(Kind::kIo);
-    }
+    if (answer.content != 0 && content == nullptr) return Refuse(&lock, reply, Kind::kIo);
     file = AttachLocked(*kernel_node, answer.version, std::move(content));
   }
   FinishOpen(std::move(lock), reply, *kernel_node, std::move(file), flags);
 }
 
 void DriveCore::Create(ReplyPtr reply, uint64_t folder_id, std::string_view name, uint32_t mode, int flags) {
-  if (settings_.is_read_only) return reply->Error(Kind::kReadOnly);
-  if (const Kind error = CheckName(name); error != Kind::kNone) return reply->Error(error);
-  std::unique_lock lock(mutex_);
-  KernelNode* folder = nodes_.Find(folder_id);
-  if (folder == nullptr) {
-    lock.unlock();
-    return reply->Error(Kind::kStale);
-  }
-  const uint64_t node = folder->node;
-  lock.unlock();
-  Message message;
-  message.op = Op::kCreate;
-  message.folder = node;
-  message.name = name;
-  message.mode = mode & 07777;
-  message.is_exclusive = (flags & O_EXCL) != 0;
+  if (const Kind error = CheckChange(name); error != Kind::kNone) return reply->Error(error);
+  const uint64_t node = NodeOf(folder_id);
+  if (node == 0) return reply->Error(Kind::kStale);
+  Message message = {.op = Op::kCreate,
+                     .folder = node,
+                     .name = std::string(name),
+                     .is_exclusive = (flags & O_EXCL) != 0,
+                     .mode = mode & 07777};
   AskAgent(reply, std::move(message), [this, reply, node, flags, name = std::string(name)](const Answer& answer) {
     // Somebody was first: on ESTALE the kernel looks the name up again and opens what it finds.
     if (answer.error == Kind::kExists && (flags & O_EXCL) == 0) return ReplyStale(reply);
@@ -204,10 +189,7 @@ void DriveCore::Create(ReplyPtr reply, uint64_t folder_id, std::string_view name
       taken.changed_ms = front_->NowBootMs();
       found = {EntryTable::Known::kBound, &taken, entries_.FindNode(answer.node)};
     }
-    if (found.entry == nullptr) {
-      lock.unlock();
-      return reply->Error(Kind::kIo);
-    }
+    if (found.entry == nullptr) return Refuse(&lock, reply, Kind::kIo);
     EntryAnswer entry = GiveEntryLocked(found, true);
     entry.attribute_timeout_ms = 0;
     KernelNode& kernel_node = *nodes_.Find(entry.id);

@@ -30,26 +30,20 @@ void Give(const ReplyPtr& reply, const std::string& data, size_t room) {
 void DriveCore::WithXattrs(const ReplyPtr& reply, uint64_t id, std::function<void(const Xattrs&)> use) {
   std::unique_lock lock(mutex_);
   KernelNode* kernel_node = nodes_.Find(id);
-  if (kernel_node == nullptr) {
-    lock.unlock();
-    return reply->Error(Kind::kStale);
-  }
-  Message message;
-  message.op = Op::kXattrs;
-  message.node = kernel_node->node;
-  const Entry* entry = entries_.FindNode(message.node);
+  if (kernel_node == nullptr) return Refuse(&lock, reply, Kind::kStale);
+  const uint64_t node = kernel_node->node;
+  const Entry* entry = entries_.FindNode(node);
   // The change that the agent's answer will be of; 0 when that cannot be said.
   const uint64_t seq = entry != nullptr ? entry->xattrs : 0;
   XattrsPtr known;
   if (entry != nullptr && HasLease(front_->NowBootMs()))
-    known = seq == 0 ? std::make_shared<const Xattrs>() : held_xattrs_.Find(message.node, seq);
+    known = seq == 0 ? std::make_shared<const Xattrs>() : held_xattrs_.Find(node, seq);
   lock.unlock();
   if (known != nullptr) {
     CountNative(Op::kXattrs);
     return use(*known);
   }
-  const uint64_t node = message.node;
-  AskAgent(reply, std::move(message), [this, reply, node, seq, use](const Answer& answer) {
+  AskAgent(reply, {.op = Op::kXattrs, .node = node}, [this, reply, node, seq, use](const Answer& answer) {
     if (answer.error == Kind::kNotFound || answer.error == Kind::kStale) return ReplyStale(reply);
     if (answer.error != Kind::kNone) return reply->Error(answer.error);
     if (answer.xattrs == nullptr) return use({});
@@ -104,10 +98,8 @@ void DriveCore::ChangeXattr(const ReplyPtr& reply, uint64_t id, std::string_view
   std::unique_lock lock(mutex_);
   KernelNode* kernel_node = nodes_.Find(id);
   if (kernel_node == nullptr ||
-      (kernel_node->file == nullptr && IsStaleLocked(*kernel_node, reply->GetCaller().pid, front_->NowBootMs()))) {
-    lock.unlock();
-    return reply->Error(Kind::kStale);
-  }
+      (kernel_node->file == nullptr && IsStaleLocked(*kernel_node, reply->GetCaller().pid, front_->NowBootMs())))
+    return Refuse(&lock, reply, Kind::kStale);
   message.op = Op::kSetxattr;
   message.node = kernel_node->node;
   lock.unlock();

@@ -57,6 +57,17 @@ void DriveCore::AskAgent(const ReplyPtr& reply, Message message, Resume resume) 
   requests_.Release(id);
 }
 
+void DriveCore::Refuse(std::unique_lock<std::mutex>* lock, const ReplyPtr& reply, Kind error) {
+  lock->unlock();
+  reply->Error(error);
+}
+
+uint64_t DriveCore::NodeOf(uint64_t id) {
+  std::lock_guard lock(mutex_);
+  const KernelNode* kernel_node = nodes_.Find(id);
+  return kernel_node == nullptr ? 0 : kernel_node->node;
+}
+
 Kind DriveCore::CheckName(std::string_view name) {
   if (name.size() > kNameBytesMax) return Kind::kNameTooLong;
   return name.empty() ? Kind::kInvalid : Kind::kNone;

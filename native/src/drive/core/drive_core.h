@@ -173,6 +173,11 @@ class DriveCore {
 
   // Methods whose name ends in "Locked" need mutex_.
   static Kind CheckName(std::string_view name);
+  Kind CheckChange(std::string_view name) const { return settings_.is_read_only ? Kind::kReadOnly : CheckName(name); }
+  // The node of a kernel id; 0 when the kernel has forgotten it.
+  uint64_t NodeOf(uint64_t id);
+  // Answers an error, under no lock.
+  static void Refuse(std::unique_lock<std::mutex>* lock, const ReplyPtr& reply, Kind error);
   static bool IsShared(const File& file);
   static bool IsOfOtherVersion(const KernelNode& kernel_node, const Entry& entry);
   // Answers ESTALE: the kernel looks the name up again, once.
@@ -197,6 +202,8 @@ class DriveCore {
   void UndoLookup(uint64_t id) { Forget(id, 1); }
   // Replies with the entry that the agent has put, after it has answered.
   void ReplyEntry(const ReplyPtr& reply, uint64_t folder, const std::string& name);
+  // Asks about the name that the message has, and replies so.
+  void AskForEntry(const ReplyPtr& reply, Message message);
   void ReplyAttributes(const ReplyPtr& reply, uint64_t id);
 
   void OnPutLocked(const Entry& entry, bool is_changed, int64_t now_ms);

@@ -12,62 +12,21 @@ class MemoryReply final : public Reply {
   Caller GetCaller() const override { return caller_; }
   void WatchCaller(uint64_t) override {}
   void OnWaiting(uint64_t waiter) override { front_->waiters_[ticket_] = waiter; }
-  void Error(Kind error) override {
-    MemoryResult result;
-    result.error = error;
-    Complete(std::move(result));
-  }
-  bool Entry(const EntryAnswer& answer) override {
-    MemoryResult result;
-    result.has_entry = true;
-    result.entry = answer;
-    return Complete(std::move(result));
-  }
+  void Error(Kind error) override { Complete({.error = error}); }
+  bool Entry(const EntryAnswer& answer) override { return Complete({.has_entry = true, .entry = answer}); }
   bool Created(const EntryAnswer& answer, Handle* handle) override {
-    MemoryResult result;
-    result.has_entry = true;
-    result.entry = answer;
-    result.handle = handle;
-    return Complete(std::move(result));
+    return Complete({.has_entry = true, .entry = answer, .handle = handle});
   }
   bool Opened(Handle* handle, bool keeps_cache) override {
-    MemoryResult result;
-    result.handle = handle;
-    result.keeps_cache = keeps_cache;
-    return Complete(std::move(result));
+    return Complete({.handle = handle, .keeps_cache = keeps_cache});
   }
-  bool FolderOpened(FolderHandle* handle) override {
-    MemoryResult result;
-    result.folder_handle = handle;
-    return Complete(std::move(result));
-  }
+  bool FolderOpened(FolderHandle* handle) override { return Complete({.folder_handle = handle}); }
   void Attributes(const struct Attributes& attributes, uint32_t timeout_ms) override {
-    MemoryResult result;
-    result.has_attributes = true;
-    result.entry.attributes = attributes;
-    result.entry.attribute_timeout_ms = timeout_ms;
-    Complete(std::move(result));
+    Complete({.entry = {.attributes = attributes, .attribute_timeout_ms = timeout_ms}, .has_attributes = true});
   }
-  void Target(const std::string& target) override { Data(target.data(), target.size()); }
-  void Data(const char* data, size_t size) override {
-    MemoryResult result;
-    result.has_data = true;
-    result.data.assign(data, size);
-    Complete(std::move(result));
-  }
-  void Written(size_t size) override {
-    MemoryResult result;
-    result.written = size;
-    Complete(std::move(result));
-  }
-  void Size(size_t size) override { Written(size); }
-  void Offset(uint64_t offset) override { Written(offset); }
-  void Filesystem(const Space& space) override {
-    MemoryResult result;
-    result.has_space = true;
-    result.space = space;
-    Complete(std::move(result));
-  }
+  void Data(const char* data, size_t size) override { Complete({.has_data = true, .data = std::string(data, size)}); }
+  void Written(size_t size) override { Complete({.written = size}); }
+  void Filesystem(const Space& space) override { Complete({.has_space = true, .space = space}); }
   // The size of a page is its number of names here.
   void BeginNames(size_t size, bool) override { room_ = size; }
   bool AddName(const std::string& name, const EntryAnswer& answer, uint64_t) override {
@@ -75,11 +34,7 @@ class MemoryReply final : public Reply {
     names_.emplace_back(name, answer);
     return true;
   }
-  void SendNames() override {
-    MemoryResult result;
-    result.names = std::move(names_);
-    Complete(std::move(result));
-  }
+  void SendNames() override { Complete({.names = std::move(names_)}); }
 
  private:
   bool Complete(MemoryResult result) {

@@ -20,17 +20,17 @@ namespace runnel::drive {
 struct MemoryResult {
   Kind error = Kind::kNone;
   bool has_entry = false;
-  EntryAnswer entry;  // of lookup, make, link, create; its attributes also of getattr, setattr
+  EntryAnswer entry = {};  // of lookup, make, link, create; its attributes also of getattr, setattr
   bool has_attributes = false;
   Handle* handle = nullptr;
   FolderHandle* folder_handle = nullptr;
   bool keeps_cache = false;
   bool has_data = false;
-  std::string data;  // of read, readlink
+  std::string data = {};  // of read, readlink
   bool has_space = false;
-  Space space;
+  Space space = {};
   size_t written = 0;  // or a size, or an offset
-  std::vector<std::pair<std::string, EntryAnswer>> names;
+  std::vector<std::pair<std::string, EntryAnswer>> names = {};
 };
 
 // An order to a kernel to forget a name of a folder, or (folder 0) the attributes of an id.

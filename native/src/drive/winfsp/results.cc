@@ -47,65 +47,34 @@ void FillInfo(const Attributes& attributes, FSP_FSCTL_FILE_INFO* info) {
   info->IndexNumber = attributes.ino;
 }
 
-void ResultReply::Error(Kind error) {
-  Result result;
-  result.error = error;
-  Take(std::move(result));
-}
+void ResultReply::Error(Kind error) { Take({.error = error}); }
 
 bool ResultReply::Entry(const EntryAnswer& answer) { return Created(answer, nullptr); }
 
 bool ResultReply::Created(const EntryAnswer& answer, Handle* handle) {
-  Result result;
-  result.entry = answer;
-  result.handle = handle;
-  Take(std::move(result));
+  Take({.entry = answer, .handle = handle});
   return true;
 }
 
 bool ResultReply::Opened(Handle* handle, bool) {
-  Result result;
-  result.handle = handle;
-  Take(std::move(result));
+  Take({.handle = handle});
   return true;
 }
 
 bool ResultReply::FolderOpened(FolderHandle* handle) {
-  Result result;
-  result.folder = handle;
-  Take(std::move(result));
+  Take({.folder = handle});
   return true;
 }
 
 void ResultReply::Attributes(const struct Attributes& attributes, uint32_t) {
-  Result result;
-  result.entry.attributes = attributes;
-  Take(std::move(result));
+  Take({.entry = {.attributes = attributes}});
 }
 
-void ResultReply::Target(const std::string& target) { Data(target.data(), target.size()); }
+void ResultReply::Data(const char* data, size_t size) { Take({.text = std::string(data, size)}); }
 
-void ResultReply::Data(const char* data, size_t size) {
-  Result result;
-  result.text.assign(data, size);
-  Take(std::move(result));
-}
+void ResultReply::Written(size_t size) { Take({.written = size}); }
 
-void ResultReply::Written(size_t size) {
-  Result result;
-  result.written = size;
-  Take(std::move(result));
-}
-
-void ResultReply::Size(size_t size) { Written(size); }
-
-void ResultReply::Offset(uint64_t offset) { Written(static_cast<size_t>(offset)); }
-
-void ResultReply::Filesystem(const Space& space) {
-  Result result;
-  result.space = space;
-  Take(std::move(result));
-}
+void ResultReply::Filesystem(const Space& space) { Take({.space = space}); }
 
 void ResultReply::SendNames() { Error(Kind::kNone); }
 

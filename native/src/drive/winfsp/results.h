@@ -25,12 +25,12 @@ Caller ThisCaller();
 
 struct Result {
   Kind error = Kind::kNone;
-  EntryAnswer entry;  // of lookup, make, create; its attributes also of getattr, setattr
+  EntryAnswer entry = {};  // of lookup, make, create; its attributes also of getattr, setattr
   Handle* handle = nullptr;
   FolderHandle* folder = nullptr;
-  std::string text;  // of readlink, findname
+  std::string text = {};  // of readlink, findname
   size_t written = 0;
-  Space space;
+  Space space = {};
 };
 
 // Answers of every kind come to one method.
@@ -45,11 +45,8 @@ class ResultReply : public Reply {
   bool Opened(Handle* handle, bool keeps_cache) override;
   bool FolderOpened(FolderHandle* handle) override;
   void Attributes(const struct Attributes& attributes, uint32_t timeout_ms) override;
-  void Target(const std::string& target) override;
   void Data(const char* data, size_t size) override;
   void Written(size_t size) override;
-  void Size(size_t size) override;
-  void Offset(uint64_t offset) override;
   void Filesystem(const Space& space) override;
   void BeginNames(size_t, bool) override {}
   bool AddName(const std::string&, const EntryAnswer&, uint64_t) override { return false; }

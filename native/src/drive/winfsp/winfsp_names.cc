@@ -47,10 +47,7 @@ NTSTATUS OpenPlace(WinfspFront& front, Walk* walk, const Place& place, UINT32 ac
   Attributes attributes = place.attributes;
   if (TypeOf(attributes.mode) == FileType::kFile && (access & kOpensContent) != 0) {
     const int flags = (access & kWrites) != 0 ? O_RDWR : O_RDONLY;
-    const auto open = [&](ReplyPtr reply) { front.core().Open(std::move(reply), place.id, flags); };
-    Result opened = Await(open);
-    // It has changed since it was looked up, which is only for a kernel that keeps sizes to look at again.
-    if (opened.error == Kind::kStale) opened = Await(open);
+    const Result opened = Await([&](ReplyPtr reply) { front.core().Open(std::move(reply), place.id, flags); });
     if (opened.error != Kind::kNone) return ToNtStatus(opened.error);
     handle = opened.handle;
     // The size is that of the version that was opened.
