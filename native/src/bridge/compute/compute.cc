@@ -1,5 +1,5 @@
 // Jobs that cut and compress.
-#include <utility>
+#include <optional>
 #include <vector>
 
 #include "src/bridge/core/arguments.h"
@@ -14,84 +14,54 @@ namespace runnel {
 
 namespace {
 
-struct BytesToChunk {
-  const ChunkPreset* preset;
-  Bytes bytes;
-  ChunkList chunks;
-};
-
 Napi::Value ChunkBytes(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kCompute, BytesToChunk{&PresetArgument(info, 1), BytesOf(info[0]), {}},
-      {info[0].As<Napi::Object>()},
-      [](BytesToChunk& job) -> Failure {
-        ChunkStream stream(*job.preset);
-        stream.Update(job.bytes.data, job.bytes.length);
-        job.chunks = stream.Finish();
-        return {};
+      info.Env(), Lane::kCompute, ChunkList(), {info[0].As<Napi::Object>()},
+      [preset = &PresetArgument(info, 1), bytes = BytesOf(info[0])](ChunkList& chunks) {
+        ChunkStream stream(*preset);
+        stream.Update(bytes.data, bytes.length);
+        chunks = stream.Finish();
+        return 0;
       },
-      [](Napi::Env env, BytesToChunk& job) -> Napi::Value { return ChunksResult(env, job.chunks); });
+      ChunksResult);
 }
-
-struct FileToChunk {
-  const ChunkPreset* preset;
-  int fd;
-  uint64_t offset;
-  uint64_t length;
-  ChunkList chunks;
-};
 
 Napi::Value ChunkFile(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kCompute,
-      FileToChunk{&PresetArgument(info, 3), IntArgument(info, 0), SizeArgument(info, 1), SizeArgument(info, 2), {}}, {},
-      [](FileToChunk& job) -> Failure {
-        ChunkStream stream(*job.preset);
+      info.Env(), Lane::kCompute, ChunkList(), {},
+      [preset = &PresetArgument(info, 3), fd = IntArgument(info, 0), offset = SizeArgument(info, 1),
+       length = SizeArgument(info, 2)](ChunkList& chunks) {
+        ChunkStream stream(*preset);
         const Failure failure = ReadRange(
-            job.fd, job.offset, job.length, [&](const uint8_t* bytes, size_t length) { stream.Update(bytes, length); },
-            [&](uint64_t length) { stream.UpdateZeros(length); });
-        job.chunks = stream.Finish();
+            fd, offset, length, [&](const uint8_t* bytes, size_t count) { stream.Update(bytes, count); },
+            [&](uint64_t count) { stream.UpdateZeros(count); });
+        chunks = stream.Finish();
         return failure;
       },
-      [](Napi::Env env, FileToChunk& job) -> Napi::Value { return ChunksResult(env, job.chunks); });
+      ChunksResult);
 }
-
-struct Compressing {
-  Bytes bytes;
-  Bytes prefix;
-  int level;
-  bool is_smaller;
-  std::vector<uint8_t> output;
-};
 
 Napi::Value CompressBytes(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kCompute, Compressing{BytesOf(info[0]), BytesOf(info[1]), IntArgument(info, 2), false, {}},
+      info.Env(), Lane::kCompute, std::optional<std::vector<uint8_t>>(),
       {info[0].As<Napi::Object>(), info[1].As<Napi::Object>()},
-      [](Compressing& job) -> Failure {
-        job.is_smaller = Compress(ViewOf(job.bytes), ViewOf(job.prefix), job.level, &job.output);
-        return {};
+      [bytes = BytesOf(info[0]), prefix = BytesOf(info[1]),
+       level = IntArgument(info, 2)](std::optional<std::vector<uint8_t>>& output) {
+        if (!Compress(ViewOf(bytes), ViewOf(prefix), level, &output.emplace())) output.reset();
+        return 0;
       },
-      [](Napi::Env env, Compressing& job) -> Napi::Value {
-        return job.is_smaller ? CopyOf(env, job.output.data(), job.output.size()) : env.Undefined();
+      [](Napi::Env env, std::optional<std::vector<uint8_t>>& output) -> Napi::Value {
+        return output.has_value() ? BytesResult(env, *output) : env.Undefined();
       });
 }
 
-struct Decompressing {
-  Bytes bytes;
-  Bytes prefix;
-  Bytes output;
-};
-
 Napi::Value DecompressBytes(const Napi::CallbackInfo& info) {
-  return StartJob(
-      info.Env(), Lane::kCompute, Decompressing{BytesOf(info[0]), BytesOf(info[1]), BytesOf(info[2])},
-      {info[0].As<Napi::Object>(), info[1].As<Napi::Object>(), info[2].As<Napi::Object>()},
-      [](Decompressing& job) -> Failure {
-        const bool is_whole = Decompress(ViewOf(job.bytes), ViewOf(job.prefix), job.output.data, job.output.length);
-        return is_whole ? Failure() : Failure(kCorruptCode);
-      },
-      Undefined<Decompressing>);
+  return StartJob(info.Env(), Lane::kCompute,
+                  {info[0].As<Napi::Object>(), info[1].As<Napi::Object>(), info[2].As<Napi::Object>()},
+                  [bytes = BytesOf(info[0]), prefix = BytesOf(info[1]), output = BytesOf(info[2])] {
+                    const bool is_whole = Decompress(ViewOf(bytes), ViewOf(prefix), output.data, output.length);
+                    return is_whole ? Failure() : Failure(kCorruptCode);
+                  });
 }
 
 }  // namespace

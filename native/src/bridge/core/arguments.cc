@@ -38,6 +38,12 @@ std::string TextArgument(const Napi::CallbackInfo& info, size_t at) {
 
 std::string PathArgument(const Napi::CallbackInfo& info, size_t at) { return NameOfText(TextArgument(info, at)); }
 
+PathBeneath PathArguments(const Napi::CallbackInfo& info) { return {IntArgument(info, 0), PathArgument(info, 1)}; }
+
+uint32_t ModeArgument(const Napi::CallbackInfo& info, size_t at) {
+  return static_cast<uint32_t>(SizeArgument(info, at));
+}
+
 Bytes BytesOf(const Napi::Value& value) {
   if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) {
     throw Napi::TypeError::New(value.Env(), "bytes must be a Uint8Array");

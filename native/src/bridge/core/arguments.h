@@ -29,6 +29,13 @@ uint64_t SizeArgument(const Napi::CallbackInfo& info, size_t at);
 std::string TextArgument(const Napi::CallbackInfo& info, size_t at);
 // The bytes that a path beneath a root, or a symlink's target, is for the system.
 std::string PathArgument(const Napi::CallbackInfo& info, size_t at);
+// A path beneath a root: the first two arguments.
+struct PathBeneath {
+  int root;
+  std::string path;
+};
+PathBeneath PathArguments(const Napi::CallbackInfo& info);
+uint32_t ModeArgument(const Napi::CallbackInfo& info, size_t at);
 Bytes BytesOf(const Napi::Value& value);
 inline ByteView ViewOf(const Bytes& bytes) { return {bytes.data, bytes.length}; }
 

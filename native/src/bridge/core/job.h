@@ -31,7 +31,7 @@ struct Job {
 };
 
 template <typename State, typename Run>
-Failure RunGuarded(State& state, Run run) {
+Failure RunGuarded(State& state, Run& run) {
   try {
     return run(state);
   } catch (const std::bad_alloc&) {
@@ -56,8 +56,8 @@ void Settle(Napi::Env env, Job<State>& job, Finish finish) {
   }
 }
 
-// run: Failure(State&), on the pool. finish: Napi::Value(Napi::Env, State&), on JavaScript's thread, only without a
-// failure.
+// run: Failure(State&), on the pool; it holds its arguments, the state what comes of them. finish:
+// Napi::Value(Napi::Env, State&), on JavaScript's thread, only without a failure.
 template <typename State, typename Run, typename Finish>
 Napi::Value StartJob(Napi::Env env, Lane lane, State state, std::initializer_list<Napi::Object> kept, Run run,
                      Finish finish) {
@@ -67,7 +67,7 @@ Napi::Value StartJob(Napi::Env env, Lane lane, State state, std::initializer_lis
   CoreState* core = &CoreState::Of(env);
   core->HoldLoop(env);
   // The pool's hold on the job is passed on, never shared: references of JavaScript must be dropped on its thread.
-  core->pool().Submit(lane, [core, job = std::move(job), run, finish]() mutable {
+  core->pool().Submit(lane, [core, job = std::move(job), run = std::move(run), finish]() mutable {
     job->failure = RunGuarded(job->state, run);
     core->Post([core, job = std::move(job), finish](Napi::Env settling) {
       Settle(settling, *job, finish);
@@ -77,10 +77,18 @@ Napi::Value StartJob(Napi::Env env, Lane lane, State state, std::initializer_lis
   return promise;
 }
 
-// `finish` of jobs without a result.
-template <typename State>
-Napi::Value Undefined(Napi::Env env, State&) {
-  return env.Undefined();
+// Without a result. run: Failure(), on the pool.
+template <typename Run>
+Napi::Value StartJob(Napi::Env env, Lane lane, std::initializer_list<Napi::Object> kept, Run run) {
+  return StartJob(
+      env, lane, std::move(run), kept, [](Run& held) -> Failure { return held(); },
+      [](Napi::Env settling, Run&) { return settling.Undefined(); });
+}
+
+// `finish` of jobs with one number.
+template <typename Number>
+Napi::Value NumberResult(Napi::Env env, Number& number) {
+  return Napi::Number::New(env, static_cast<double>(number));
 }
 
 }  // namespace runnel

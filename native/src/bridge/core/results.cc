@@ -1,20 +1,18 @@
 #include "results.h"
 
+#include <bit>
 #include <cstring>
 
 namespace runnel {
 
 namespace {
 
-uint8_t* PutNumber(double value, uint8_t* to) {
-  std::memcpy(to, &value, sizeof(value));
-  return to + sizeof(value);
-}
-
 uint8_t* PutTime(int64_t value, uint8_t* to) {
   std::memcpy(to, &value, sizeof(value));
   return to + sizeof(value);
 }
+
+uint8_t* PutNumber(double value, uint8_t* to) { return PutTime(std::bit_cast<int64_t>(value), to); }
 
 }  // namespace
 
@@ -36,6 +34,10 @@ Napi::ArrayBuffer CopyOf(Napi::Env env, const void* bytes, size_t length) {
   Napi::ArrayBuffer copy = Napi::ArrayBuffer::New(env, length);
   if (length != 0) std::memcpy(copy.Data(), bytes, length);
   return copy;
+}
+
+Napi::ArrayBuffer BytesResult(Napi::Env env, const std::vector<uint8_t>& bytes) {
+  return CopyOf(env, bytes.data(), bytes.size());
 }
 
 Napi::ArrayBuffer StatResult(Napi::Env env, const Stat& stat) {

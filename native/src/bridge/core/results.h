@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "src/chunk/chunk_stream.h"
 #include "src/file/stat.h"
@@ -20,6 +21,7 @@ inline constexpr size_t kStatRecordBytes = 8 * kStatSlots;
 void PutStat(const Stat& stat, uint8_t* record);
 
 Napi::ArrayBuffer CopyOf(Napi::Env env, const void* bytes, size_t length);
+Napi::ArrayBuffer BytesResult(Napi::Env env, const std::vector<uint8_t>& bytes);
 Napi::ArrayBuffer StatResult(Napi::Env env, const Stat& stat);
 
 // { lengths: ArrayBuffer of 32-bit numbers, digests: ArrayBuffer }

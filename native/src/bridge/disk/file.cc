@@ -10,121 +10,68 @@ namespace runnel {
 
 namespace {
 
-struct Transfer {
-  int fd;
-  uint64_t offset;
-  Bytes bytes;
-  size_t count;
-};
-
-Transfer TransferArguments(const Napi::CallbackInfo& info) {
-  return {IntArgument(info, 0), SizeArgument(info, 1), BytesOf(info[2]), 0};
-}
-
 Napi::Value Read(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kQuick, TransferArguments(info), {info[2].As<Napi::Object>()},
-      [](Transfer& job) -> Failure { return ReadAt(job.fd, job.offset, job.bytes.data, job.bytes.length, &job.count); },
-      [](Napi::Env env, Transfer& job) -> Napi::Value {
-        return Napi::Number::New(env, static_cast<double>(job.count));
-      });
+      info.Env(), Lane::kQuick, size_t{0}, {info[2].As<Napi::Object>()},
+      [fd = IntArgument(info, 0), offset = SizeArgument(info, 1), bytes = BytesOf(info[2])](size_t& count) {
+        return ReadAt(fd, offset, bytes.data, bytes.length, &count);
+      },
+      NumberResult<size_t>);
 }
 
 Napi::Value Write(const Napi::CallbackInfo& info) {
-  return StartJob(
-      info.Env(), Lane::kQuick, TransferArguments(info), {info[2].As<Napi::Object>()},
-      [](Transfer& job) -> Failure { return WriteAt(job.fd, job.offset, job.bytes.data, job.bytes.length); },
-      Undefined<Transfer>);
+  return StartJob(info.Env(), Lane::kQuick, {info[2].As<Napi::Object>()},
+                  [fd = IntArgument(info, 0), offset = SizeArgument(info, 1), bytes = BytesOf(info[2])] {
+                    return WriteAt(fd, offset, bytes.data, bytes.length);
+                  });
 }
-
-struct Copy {
-  int from;
-  uint64_t from_offset;
-  int to;
-  uint64_t to_offset;
-  uint64_t length;
-  uint64_t count;
-};
 
 Napi::Value CopyBetween(const Napi::CallbackInfo& info) {
-  const Copy copy = {IntArgument(info, 0),  SizeArgument(info, 1), IntArgument(info, 2),
-                     SizeArgument(info, 3), SizeArgument(info, 4), 0};
   return StartJob(
-      info.Env(), Lane::kSync, copy, {},
-      [](Copy& job) -> Failure {
-        return CopyRange(job.from, job.from_offset, job.to, job.to_offset, job.length, &job.count);
+      info.Env(), Lane::kSync, uint64_t{0}, {},
+      [from = IntArgument(info, 0), from_offset = SizeArgument(info, 1), to = IntArgument(info, 2),
+       to_offset = SizeArgument(info, 3), length = SizeArgument(info, 4)](uint64_t& count) {
+        return CopyRange(from, from_offset, to, to_offset, length, &count);
       },
-      [](Napi::Env env, Copy& job) -> Napi::Value { return Napi::Number::New(env, static_cast<double>(job.count)); });
+      NumberResult<uint64_t>);
 }
-
-struct Cut {
-  int fd;
-  uint64_t length;
-};
 
 Napi::Value TruncateTo(const Napi::CallbackInfo& info) {
-  return StartJob(
-      info.Env(), Lane::kQuick, Cut{IntArgument(info, 0), SizeArgument(info, 1)}, {},
-      [](Cut& job) -> Failure { return Truncate(job.fd, job.length); }, Undefined<Cut>);
+  return StartJob(info.Env(), Lane::kQuick, {},
+                  [fd = IntArgument(info, 0), length = SizeArgument(info, 1)] { return Truncate(fd, length); });
 }
-
-struct Syncing {
-  int fd;
-  bool data_only;
-};
 
 Napi::Value SyncFile(const Napi::CallbackInfo& info) {
-  return StartJob(
-      info.Env(), Lane::kSync, Syncing{IntArgument(info, 0), info[1].ToBoolean().Value()}, {},
-      [](Syncing& job) -> Failure { return Sync(job.fd, job.data_only); }, Undefined<Syncing>);
+  return StartJob(info.Env(), Lane::kSync, {},
+                  [fd = IntArgument(info, 0), data_only = info[1].ToBoolean().Value()] { return Sync(fd, data_only); });
 }
-
-struct FileStat {
-  int fd;
-  Stat stat;
-  StatChange change;
-};
 
 Napi::Value StatOfFile(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kQuick, FileStat{IntArgument(info, 0), {}, {}}, {},
-      [](FileStat& job) -> Failure { return StatFile(job.fd, &job.stat); },
-      [](Napi::Env env, FileStat& job) -> Napi::Value { return StatResult(env, job.stat); });
+      info.Env(), Lane::kQuick, Stat(), {}, [fd = IntArgument(info, 0)](Stat& stat) { return StatFile(fd, &stat); },
+      StatResult);
 }
 
 Napi::Value ChangeStatOfFile(const Napi::CallbackInfo& info) {
-  return StartJob(
-      info.Env(), Lane::kQuick, FileStat{IntArgument(info, 0), {}, StatChangeArguments(info, 1)}, {},
-      [](FileStat& job) -> Failure { return ChangeStat(job.fd, job.change); }, Undefined<FileStat>);
+  return StartJob(info.Env(), Lane::kQuick, {}, [fd = IntArgument(info, 0), change = StatChangeArguments(info, 1)] {
+    return ChangeStat(fd, change);
+  });
 }
-
-struct FileHandle {
-  int fd;
-  std::vector<uint8_t> handle;
-};
 
 Napi::Value HandleOfFile(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kQuick, FileHandle{IntArgument(info, 0), {}}, {},
-      [](FileHandle& job) -> Failure { return HandleOf(job.fd, &job.handle); },
-      [](Napi::Env env, FileHandle& job) -> Napi::Value { return CopyOf(env, job.handle.data(), job.handle.size()); });
+      info.Env(), Lane::kQuick, std::vector<uint8_t>(), {},
+      [fd = IntArgument(info, 0)](std::vector<uint8_t>& handle) { return HandleOf(fd, &handle); }, BytesResult);
 }
-
-struct LeaseOfFile {
-  int fd;
-  Lease lease;
-};
 
 Napi::Value TakeLeaseOf(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kQuick, LeaseOfFile{IntArgument(info, 0), Lease::kRefused}, {},
-      [](LeaseOfFile& job) -> Failure {
-        job.lease = TakeLease(job.fd);
+      info.Env(), Lane::kQuick, Lease::kRefused, {},
+      [fd = IntArgument(info, 0)](Lease& lease) {
+        lease = TakeLease(fd);
         return 0;
       },
-      [](Napi::Env env, LeaseOfFile& job) -> Napi::Value {
-        return Napi::Number::New(env, static_cast<double>(job.lease));
-      });
+      NumberResult<Lease>);
 }
 
 // At once: the system answers from memory.
@@ -133,9 +80,7 @@ Napi::Value LeaseStandsOf(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value Close(const Napi::CallbackInfo& info) {
-  return StartJob(
-      info.Env(), Lane::kQuick, IntArgument(info, 0), {}, [](int& fd) -> Failure { return CloseFile(fd); },
-      Undefined<int>);
+  return StartJob(info.Env(), Lane::kQuick, {}, [fd = IntArgument(info, 0)] { return CloseFile(fd); });
 }
 
 }  // namespace

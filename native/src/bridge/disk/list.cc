@@ -1,4 +1,4 @@
-// Jobs that list a folder.
+// Jobs that list a folder that root.cc has opened.
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,27 +14,13 @@ namespace runnel {
 
 namespace {
 
-struct FolderOpening {
-  int root;
-  std::string path;
-  Descriptor opened;
-};
-
-Napi::Value ListOpen(const Napi::CallbackInfo& info) {
-  return StartJob(
-      info.Env(), Lane::kQuick, FolderOpening{IntArgument(info, 0), PathArgument(info, 1), {}}, {},
-      [](FolderOpening& job) -> Failure { return OpenFolder(job.root, job.path, &job.opened); },
-      [](Napi::Env env, FolderOpening& job) -> Napi::Value { return Napi::Number::New(env, job.opened.Release()); });
-}
-
 struct Listing {
-  int folder;
   std::vector<Entry> entries;
   std::vector<uint8_t> stats;
 };
 
-Failure ListBatch(Listing& job) {
-  const int error = ListNext(job.folder, &job.entries);
+Failure ListBatch(int folder, Listing& job) {
+  const int error = ListNext(folder, &job.entries);
   if (error != 0) return error;
   job.stats.resize(job.entries.size() * kStatRecordBytes);
   for (size_t i = 0; i < job.entries.size(); ++i) {
@@ -55,19 +41,18 @@ Napi::Value BatchResult(Napi::Env env, Listing& job) {
   }
   Napi::Object result = Napi::Object::New(env);
   result.Set("names", names);
-  result.Set("stats", CopyOf(env, job.stats.data(), job.stats.size()));
+  result.Set("stats", BytesResult(env, job.stats));
   return result;
 }
 
 Napi::Value List(const Napi::CallbackInfo& info) {
-  return StartJob(info.Env(), Lane::kQuick, Listing{IntArgument(info, 0), {}, {}}, {}, ListBatch, BatchResult);
+  return StartJob(
+      info.Env(), Lane::kQuick, Listing(), {},
+      [folder = IntArgument(info, 0)](Listing& job) { return ListBatch(folder, job); }, BatchResult);
 }
 
 }  // namespace
 
-void ExportList(Napi::Env env, Napi::Object exports) {
-  exports.Set("listOpen", Napi::Function::New<ListOpen>(env));
-  exports.Set("listNext", Napi::Function::New<List>(env));
-}
+void ExportList(Napi::Env env, Napi::Object exports) { exports.Set("listNext", Napi::Function::New<List>(env)); }
 
 }  // namespace runnel

@@ -1,5 +1,6 @@
 // Jobs that make, rename and remove names.
 #include <string>
+#include <utility>
 
 #include "src/bridge/core/arguments.h"
 #include "src/bridge/core/exports.h"
@@ -10,66 +11,46 @@ namespace runnel {
 
 namespace {
 
-struct Naming {
-  int root;
-  std::string path;
-  std::string other = {};
-  uint32_t permissions = 0;
-  int how = 0;
-  uint64_t rdev = 0;
-};
-
-using Run = Failure (*)(Naming&);
-
-Napi::Value Start(const Napi::CallbackInfo& info, Naming naming, Run run) {
-  return StartJob(info.Env(), Lane::kQuick, std::move(naming), {}, run, Undefined<Naming>);
-}
-
-Naming OnePath(const Napi::CallbackInfo& info) { return {IntArgument(info, 0), PathArgument(info, 1)}; }
-
-Naming TwoPaths(const Napi::CallbackInfo& info) {
-  return {IntArgument(info, 0), PathArgument(info, 1), PathArgument(info, 2)};
+template <typename Run>
+Napi::Value Start(const Napi::CallbackInfo& info, Run run) {
+  return StartJob(info.Env(), Lane::kQuick, {}, std::move(run));
 }
 
 Napi::Value MakeFolderAt(const Napi::CallbackInfo& info) {
-  Naming naming = OnePath(info);
-  naming.permissions = static_cast<uint32_t>(SizeArgument(info, 2));
-  return Start(info, std::move(naming),
-               [](Naming& job) -> Failure { return MakeFolder(job.root, job.path, job.permissions); });
+  return Start(info, [at = PathArguments(info), permissions = ModeArgument(info, 2)] {
+    return MakeFolder(at.root, at.path, permissions);
+  });
 }
 
 Napi::Value MakeSymlinkAt(const Napi::CallbackInfo& info) {
-  return Start(info, TwoPaths(info), [](Naming& job) -> Failure { return MakeSymlink(job.root, job.path, job.other); });
+  return Start(info, [at = PathArguments(info), target = PathArgument(info, 2)] {
+    return MakeSymlink(at.root, at.path, target);
+  });
 }
 
 Napi::Value MakeSpecialAt(const Napi::CallbackInfo& info) {
-  Naming naming = OnePath(info);
-  naming.how = IntArgument(info, 2);
-  naming.permissions = static_cast<uint32_t>(SizeArgument(info, 3));
-  naming.rdev = SizeArgument(info, 4);
-  return Start(info, std::move(naming), [](Naming& job) -> Failure {
-    return MakeSpecial(job.root, job.path, static_cast<FileType>(job.how), job.permissions, job.rdev);
-  });
+  return Start(info, [at = PathArguments(info), type = static_cast<FileType>(IntArgument(info, 2)),
+                      permissions = ModeArgument(info, 3),
+                      rdev = SizeArgument(info, 4)] { return MakeSpecial(at.root, at.path, type, permissions, rdev); });
 }
 
 Napi::Value LinkAt(const Napi::CallbackInfo& info) {
-  return Start(info, TwoPaths(info), [](Naming& job) -> Failure { return Link(job.root, job.path, job.other); });
+  return Start(info,
+               [from = PathArguments(info), to = PathArgument(info, 2)] { return Link(from.root, from.path, to); });
 }
 
 Napi::Value RenameAt(const Napi::CallbackInfo& info) {
-  Naming naming = TwoPaths(info);
-  naming.how = IntArgument(info, 3);
-  return Start(info, std::move(naming), [](Naming& job) -> Failure {
-    return Rename(job.root, job.path, job.other, static_cast<RenameMode>(job.how));
-  });
+  return Start(
+      info, [from = PathArguments(info), to = PathArgument(info, 2),
+             mode = static_cast<RenameMode>(IntArgument(info, 3))] { return Rename(from.root, from.path, to, mode); });
 }
 
 Napi::Value RemoveFileAt(const Napi::CallbackInfo& info) {
-  return Start(info, OnePath(info), [](Naming& job) -> Failure { return RemoveFile(job.root, job.path); });
+  return Start(info, [at = PathArguments(info)] { return RemoveFile(at.root, at.path); });
 }
 
 Napi::Value RemoveFolderAt(const Napi::CallbackInfo& info) {
-  return Start(info, OnePath(info), [](Naming& job) -> Failure { return RemoveFolder(job.root, job.path); });
+  return Start(info, [at = PathArguments(info)] { return RemoveFolder(at.root, at.path); });
 }
 
 }  // namespace

@@ -14,101 +14,71 @@ namespace runnel {
 
 namespace {
 
-struct Opening {
-  int root;
-  std::string path;
-  OpenMode mode;
-  uint32_t permissions;
-  Descriptor opened;
-};
-
 // The descriptor is JavaScript's from here on.
-Napi::Value GiveDescriptor(Napi::Env env, Opening& job) { return Napi::Number::New(env, job.opened.Release()); }
+Napi::Value GiveDescriptor(Napi::Env env, Descriptor& opened) { return Napi::Number::New(env, opened.Release()); }
 
 Napi::Value OpenRootAt(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kQuick, Opening{-1, TextArgument(info, 0), OpenMode::kRead, 0, {}}, {},
-      [](Opening& job) -> Failure { return OpenRoot(job.path, &job.opened); }, GiveDescriptor);
+      info.Env(), Lane::kQuick, Descriptor(), {},
+      [path = TextArgument(info, 0)](Descriptor& opened) { return OpenRoot(path, &opened); }, GiveDescriptor);
 }
 
 Napi::Value MakeRootAt(const Napi::CallbackInfo& info) {
-  const auto permissions = static_cast<uint32_t>(SizeArgument(info, 1));
-  return StartJob(
-      info.Env(), Lane::kQuick, Opening{-1, TextArgument(info, 0), OpenMode::kRead, permissions, {}}, {},
-      [](Opening& job) -> Failure { return MakeRoot(job.path, job.permissions); }, Undefined<Opening>);
+  return StartJob(info.Env(), Lane::kQuick, {}, [path = TextArgument(info, 0), permissions = ModeArgument(info, 1)] {
+    return MakeRoot(path, permissions);
+  });
 }
 
 Napi::Value Open(const Napi::CallbackInfo& info) {
-  const auto mode = static_cast<OpenMode>(IntArgument(info, 2));
-  const auto permissions = static_cast<uint32_t>(SizeArgument(info, 3));
   return StartJob(
-      info.Env(), Lane::kQuick, Opening{IntArgument(info, 0), PathArgument(info, 1), mode, permissions, {}}, {},
-      [](Opening& job) -> Failure { return OpenFile(job.root, job.path, job.mode, job.permissions, &job.opened); },
+      info.Env(), Lane::kQuick, Descriptor(), {},
+      [at = PathArguments(info), mode = static_cast<OpenMode>(IntArgument(info, 2)),
+       permissions = ModeArgument(info, 3)](Descriptor& opened) {
+        return OpenFile(at.root, at.path, mode, permissions, &opened);
+      },
       GiveDescriptor);
 }
 
-struct PathStat {
-  int root;
-  std::string path;
-  Stat stat;
-  StatChange change;
-};
+Napi::Value OpenFolderAt(const Napi::CallbackInfo& info) {
+  return StartJob(
+      info.Env(), Lane::kQuick, Descriptor(), {},
+      [at = PathArguments(info)](Descriptor& opened) { return OpenFolder(at.root, at.path, &opened); }, GiveDescriptor);
+}
 
 Napi::Value StatOfPath(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kQuick, PathStat{IntArgument(info, 0), PathArgument(info, 1), {}, {}}, {},
-      [](PathStat& job) -> Failure { return StatPath(job.root, job.path, &job.stat); },
-      [](Napi::Env env, PathStat& job) -> Napi::Value { return StatResult(env, job.stat); });
+      info.Env(), Lane::kQuick, Stat(), {},
+      [at = PathArguments(info)](Stat& stat) { return StatPath(at.root, at.path, &stat); }, StatResult);
 }
 
 Napi::Value ChangeStatAt(const Napi::CallbackInfo& info) {
-  return StartJob(
-      info.Env(), Lane::kQuick, PathStat{IntArgument(info, 0), PathArgument(info, 1), {}, StatChangeArguments(info, 2)},
-      {}, [](PathStat& job) -> Failure { return ChangeStatOfPath(job.root, job.path, job.change); },
-      Undefined<PathStat>);
+  return StartJob(info.Env(), Lane::kQuick, {}, [at = PathArguments(info), change = StatChangeArguments(info, 2)] {
+    return ChangeStatOfPath(at.root, at.path, change);
+  });
 }
-
-struct PathBytes {
-  int root;
-  std::string path;
-  std::vector<uint8_t> handle;
-  std::string target;
-};
 
 Napi::Value HandleAt(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kQuick, PathBytes{IntArgument(info, 0), PathArgument(info, 1), {}, {}}, {},
-      [](PathBytes& job) -> Failure { return HandleOfPath(job.root, job.path, &job.handle); },
-      [](Napi::Env env, PathBytes& job) -> Napi::Value { return CopyOf(env, job.handle.data(), job.handle.size()); });
+      info.Env(), Lane::kQuick, std::vector<uint8_t>(), {},
+      [at = PathArguments(info)](std::vector<uint8_t>& handle) { return HandleOfPath(at.root, at.path, &handle); },
+      BytesResult);
 }
 
 Napi::Value ReadSymlinkAt(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kQuick, PathBytes{IntArgument(info, 0), PathArgument(info, 1), {}, {}}, {},
-      [](PathBytes& job) -> Failure { return ReadSymlink(job.root, job.path, &job.target); },
-      [](Napi::Env env, PathBytes& job) -> Napi::Value { return Napi::String::New(env, TextOfName(job.target)); });
+      info.Env(), Lane::kQuick, std::string(), {},
+      [at = PathArguments(info)](std::string& target) { return ReadSymlink(at.root, at.path, &target); },
+      [](Napi::Env env, std::string& target) { return Napi::String::New(env, TextOfName(target)); });
 }
-
-struct PathSync {
-  int root;
-  std::string path;
-};
 
 Napi::Value SyncFolderAt(const Napi::CallbackInfo& info) {
-  return StartJob(
-      info.Env(), Lane::kSync, PathSync{IntArgument(info, 0), PathArgument(info, 1)}, {},
-      [](PathSync& job) -> Failure { return SyncFolder(job.root, job.path); }, Undefined<PathSync>);
+  return StartJob(info.Env(), Lane::kSync, {}, [at = PathArguments(info)] { return SyncFolder(at.root, at.path); });
 }
 
-struct RootSpace {
-  int root;
-  Space space;
-};
-
 // Five numbers in the order of DiskSpace.
-Napi::Value SpaceResult(Napi::Env env, RootSpace& job) {
-  const uint64_t numbers[] = {job.space.total_bytes, job.space.free_bytes, job.space.available_bytes,
-                              job.space.total_files, job.space.free_files};
+Napi::Value SpaceResult(Napi::Env env, Space& space) {
+  const uint64_t numbers[] = {space.total_bytes, space.free_bytes, space.available_bytes, space.total_files,
+                              space.free_files};
   Napi::Array result = Napi::Array::New(env);
   for (uint32_t i = 0; i < 5; ++i) result.Set(i, Napi::Number::New(env, static_cast<double>(numbers[i])));
   return result;
@@ -116,8 +86,8 @@ Napi::Value SpaceResult(Napi::Env env, RootSpace& job) {
 
 Napi::Value SpaceOfRoot(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kQuick, RootSpace{IntArgument(info, 0), {}}, {},
-      [](RootSpace& job) -> Failure { return SpaceOf(job.root, &job.space); }, SpaceResult);
+      info.Env(), Lane::kQuick, Space(), {},
+      [root = IntArgument(info, 0)](Space& space) { return SpaceOf(root, &space); }, SpaceResult);
 }
 
 }  // namespace
@@ -126,6 +96,7 @@ void ExportRoot(Napi::Env env, Napi::Object exports) {
   exports.Set("openRoot", Napi::Function::New<OpenRootAt>(env));
   exports.Set("makeRoot", Napi::Function::New<MakeRootAt>(env));
   exports.Set("open", Napi::Function::New<Open>(env));
+  exports.Set("listOpen", Napi::Function::New<OpenFolderAt>(env));
   exports.Set("stat", Napi::Function::New<StatOfPath>(env));
   exports.Set("setStat", Napi::Function::New<ChangeStatAt>(env));
   exports.Set("handle", Napi::Function::New<HandleAt>(env));

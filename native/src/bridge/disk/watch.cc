@@ -56,26 +56,19 @@ class Ear : public WatchListener, public std::enable_shared_from_this<Ear> {
   std::atomic<bool> is_busy_ = false;
 };
 
-struct Starting {
-  int root;
-  std::vector<std::string> excluded;
-  std::shared_ptr<Ear> ear;
-  CoreState* core;
-  std::unique_ptr<Watcher> watcher;
-};
-
 Napi::Value Watch(const Napi::CallbackInfo& info) {
   CoreState* core = &CoreState::Of(info.Env());
-  Starting job = {IntArgument(info, 0), {}, std::make_shared<Ear>(core, info[2].As<Napi::Function>()), core, nullptr};
   const auto names = info[1].As<Napi::Array>();
-  for (uint32_t i = 0; i < names.Length(); ++i) job.excluded.push_back(names.Get(i).ToString().Utf8Value());
+  std::vector<std::string> excluded;
+  for (uint32_t i = 0; i < names.Length(); ++i) excluded.push_back(names.Get(i).ToString().Utf8Value());
+  CoreState::Watch job = {nullptr, std::make_shared<Ear>(core, info[2].As<Napi::Function>())};
   return StartJob(
       info.Env(), Lane::kSync, std::move(job), {},
-      [](Starting& starting) -> Failure {
-        return StartWatcher(starting.root, std::move(starting.excluded), starting.ear, &starting.watcher);
+      [root = IntArgument(info, 0), excluded = std::move(excluded)](CoreState::Watch& starting) mutable {
+        return StartWatcher(root, std::move(excluded), std::static_pointer_cast<Ear>(starting.kept), &starting.watcher);
       },
-      [](Napi::Env env, Starting& started) -> Napi::Value {
-        return Napi::Number::New(env, started.core->AddWatch({std::move(started.watcher), started.ear}));
+      [core](Napi::Env env, CoreState::Watch& started) {
+        return Napi::Number::New(env, core->AddWatch(std::move(started)));
       });
 }
 
@@ -84,11 +77,11 @@ Napi::Value Unwatch(const Napi::CallbackInfo& info) {
   if (watch.kept != nullptr) std::static_pointer_cast<Ear>(watch.kept)->Close();
   return StartJob(
       info.Env(), Lane::kQuick, std::move(watch), {},
-      [](CoreState::Watch& ending) -> Failure {
+      [](CoreState::Watch& ending) {
         ending.watcher.reset();
-        return {};
+        return 0;
       },
-      Undefined<CoreState::Watch>);
+      [](Napi::Env env, CoreState::Watch&) { return env.Undefined(); });
 }
 
 }  // namespace

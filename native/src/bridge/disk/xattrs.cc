@@ -1,6 +1,5 @@
 // Jobs on extended attributes.
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "src/bridge/core/arguments.h"
@@ -13,50 +12,41 @@ namespace runnel {
 
 namespace {
 
-struct Xattrs {
-  int root;
-  std::string path;
-  std::string other = {};
-  Bytes value = {};
-  std::vector<Xattr> found = {};
-};
-
 // [name, bytes, name, bytes, …]
-Napi::Value XattrsResult(Napi::Env env, Xattrs& job) {
-  Napi::Array result = Napi::Array::New(env, 2 * job.found.size());
+Napi::Value XattrsResult(Napi::Env env, std::vector<Xattr>& found) {
+  Napi::Array result = Napi::Array::New(env, 2 * found.size());
   uint32_t at = 0;
-  for (const Xattr& xattr : job.found) {
+  for (const Xattr& xattr : found) {
     result.Set(at++, Napi::String::New(env, xattr.name));
-    result.Set(at++, CopyOf(env, xattr.value.data(), xattr.value.size()));
+    result.Set(at++, BytesResult(env, xattr.value));
   }
   return result;
 }
 
 Napi::Value XattrsAt(const Napi::CallbackInfo& info) {
   return StartJob(
-      info.Env(), Lane::kQuick, Xattrs{IntArgument(info, 0), PathArgument(info, 1)}, {},
-      [](Xattrs& job) -> Failure { return XattrsOf(job.root, job.path, &job.found); }, XattrsResult);
+      info.Env(), Lane::kQuick, std::vector<Xattr>(), {},
+      [at = PathArguments(info)](std::vector<Xattr>& found) { return XattrsOf(at.root, at.path, &found); },
+      XattrsResult);
 }
 
 Napi::Value SetXattrAt(const Napi::CallbackInfo& info) {
-  return StartJob(
-      info.Env(), Lane::kQuick,
-      Xattrs{IntArgument(info, 0), PathArgument(info, 1), TextArgument(info, 2), BytesOf(info[3])},
-      {info[3].As<Napi::Object>()},
-      [](Xattrs& job) -> Failure { return SetXattr(job.root, job.path, job.other, job.value.data, job.value.length); },
-      Undefined<Xattrs>);
+  return StartJob(info.Env(), Lane::kQuick, {info[3].As<Napi::Object>()},
+                  [at = PathArguments(info), name = TextArgument(info, 2), value = BytesOf(info[3])] {
+                    return SetXattr(at.root, at.path, name, value.data, value.length);
+                  });
 }
 
 Napi::Value RemoveXattrAt(const Napi::CallbackInfo& info) {
-  return StartJob(
-      info.Env(), Lane::kQuick, Xattrs{IntArgument(info, 0), PathArgument(info, 1), TextArgument(info, 2)}, {},
-      [](Xattrs& job) -> Failure { return RemoveXattr(job.root, job.path, job.other); }, Undefined<Xattrs>);
+  return StartJob(info.Env(), Lane::kQuick, {}, [at = PathArguments(info), name = TextArgument(info, 2)] {
+    return RemoveXattr(at.root, at.path, name);
+  });
 }
 
 Napi::Value CopyXattrsTo(const Napi::CallbackInfo& info) {
-  return StartJob(
-      info.Env(), Lane::kQuick, Xattrs{IntArgument(info, 0), PathArgument(info, 1), PathArgument(info, 2)}, {},
-      [](Xattrs& job) -> Failure { return CopyXattrs(job.root, job.path, job.other); }, Undefined<Xattrs>);
+  return StartJob(info.Env(), Lane::kQuick, {}, [from = PathArguments(info), to = PathArgument(info, 2)] {
+    return CopyXattrs(from.root, from.path, to);
+  });
 }
 
 }  // namespace

@@ -73,7 +73,6 @@ void SetCommit(Napi::Env env, const Message& message, Setter& set) {
   static constexpr const char* kReasons[] = {"flush", "fsync", "release"};
   set.String("reason", kReasons[static_cast<size_t>(message.reason)]);
   set.Id("file", message.file);
-  set.Id("node", message.node);
   set.Id("baseContent", message.content);
   set.Id("baseVersion", message.base_version);
   set.Id("baseBytes", message.base_bytes);
@@ -85,7 +84,6 @@ void SetCommit(Napi::Env env, const Message& message, Setter& set) {
 }
 
 void SetAttributes(const Message& message, Setter& set) {
-  set.Id("node", message.node);
   if (message.set & Message::kMode) set.Number("mode", message.mode);
   if (message.set & Message::kUid) set.Number("uid", message.uid);
   if (message.set & Message::kGid) set.Number("gid", message.gid);
@@ -168,45 +166,27 @@ Napi::Object ToObject(Napi::Env env, const Message& message) {
   set.Id("id", message.id);
   set.String("op", drive::NameOf(message.op));
   set.Value("caller", caller);
+  // What a request is not about is 0 or empty.
+  if (message.node != 0) set.Id("node", message.node);
+  if (message.folder != 0) set.Id("folder", message.folder);
+  if (!message.name.empty()) set.String("name", message.name);
   switch (message.op) {
-    case Op::kLookup:
-      set.Id("folder", message.folder);
-      set.String("name", message.name);
-      break;
-    case Op::kGetattr: set.Id("node", message.node); break;
-    case Op::kList: set.Id("folder", message.folder); break;
     case Op::kOpen:
-      set.Id("node", message.node);
       set.Bool("wantsWrite", message.wants_write);
       set.Bool("truncates", message.truncates);
       break;
     case Op::kCreate:
-      set.Id("folder", message.folder);
-      set.String("name", message.name);
       set.Number("mode", message.mode);
       set.Bool("isExclusive", message.is_exclusive);
       break;
     case Op::kMake:
-      set.Id("folder", message.folder);
-      set.String("name", message.name);
       set.String("type", NameOf(message.type));
       set.Number("mode", message.mode);
       set.Number("rdev", message.rdev);
       set.String("target", message.target);
       break;
-    case Op::kLink:
-      set.Id("node", message.node);
-      set.Id("folder", message.folder);
-      set.String("name", message.name);
-      break;
-    case Op::kRemove:
-      set.Id("folder", message.folder);
-      set.String("name", message.name);
-      set.Bool("isFolder", message.is_folder);
-      break;
+    case Op::kRemove: set.Bool("isFolder", message.is_folder); break;
     case Op::kRename:
-      set.Id("folder", message.folder);
-      set.String("name", message.name);
       set.Id("toFolder", message.to_folder);
       set.String("toName", message.to_name);
       set.String("how", kHow[static_cast<size_t>(message.how)]);
@@ -218,10 +198,7 @@ Napi::Object ToObject(Napi::Env env, const Message& message) {
       set.Id("length", message.length);
       set.Id("ahead", message.ahead);
       break;
-    case Op::kXattrs: set.Id("node", message.node); break;
     case Op::kSetxattr:
-      set.Id("node", message.node);
-      set.String("name", message.name);
       set.String("how", kXattrHow[static_cast<size_t>(message.how_xattr)]);
       set.Value("value", Napi::Buffer<char>::Copy(env, message.value.data(), message.value.size()));
       break;

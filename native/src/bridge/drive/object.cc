@@ -1,6 +1,7 @@
 #include "object.h"
 
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -10,6 +11,9 @@
 
 namespace runnel::bridge {
 namespace {
+
+using drive::DriveCore;
+using drive::MemoryFront;
 
 std::string StringOf(const Napi::Object& object, const char* name) {
   return object.Get(name).As<Napi::String>().Utf8Value();
@@ -30,7 +34,40 @@ drive::CoreSettings CoreSettingsOf(const Napi::Object& settings) {
   return core;
 }
 
+// An argument as a method's type wants it.
+template <typename Wanted>
+Wanted ArgumentOf(const Napi::Value& value) {
+  if constexpr (std::is_same_v<Wanted, bool>) {
+    return value.ToBoolean();
+  } else if constexpr (std::is_same_v<Wanted, uint64_t>) {
+    return IdOf(value);
+  } else if constexpr (std::is_same_v<Wanted, std::vector<drive::ByteRange>>) {
+    return RangesOf(value);
+  } else {
+    bool is_lossless = false;
+    if (value.IsBigInt()) return static_cast<Wanted>(value.As<Napi::BigInt>().Int64Value(&is_lossless));
+    return static_cast<Wanted>(value.As<Napi::Number>().DoubleValue());
+  }
+}
+
 }  // namespace
+
+template <typename Class, typename Result, typename... Arguments, size_t... at>
+Napi::Value DriveObject::CallMethod(const Napi::CallbackInfo& info, Result (Class::*method)(Arguments...),
+                                    std::index_sequence<at...>) {
+  Class* target = nullptr;
+  if constexpr (std::is_same_v<Class, DriveCore>) {
+    target = &core();
+  } else {
+    target = memory_.get();
+  }
+  if constexpr (std::is_same_v<Result, bool>) {
+    return Napi::Boolean::New(info.Env(), (target->*method)(ArgumentOf<std::decay_t<Arguments>>(info[at])...));
+  } else {
+    (target->*method)(ArgumentOf<std::decay_t<Arguments>>(info[at])...);
+    return info.Env().Undefined();
+  }
+}
 
 Napi::Function DriveObject::Define(Napi::Env env) {
   return DefineClass(env, "NativeDrive",
@@ -40,31 +77,31 @@ Napi::Function DriveObject::Define(Napi::Env env) {
                          InstanceMethod<&DriveObject::PutEntries>("putEntries"),
                          InstanceMethod<&DriveObject::PutFolder>("putFolder"),
                          InstanceMethod<&DriveObject::PutNode>("putNode"),
-                         InstanceMethod<&DriveObject::DropFolder>("dropFolder"),
-                         InstanceMethod<&DriveObject::SetLease>("setLease"),
+                         InstanceMethod<&DriveObject::Forward<&DriveCore::DropFolder>>("dropFolder"),
+                         InstanceMethod<&DriveObject::Forward<&DriveCore::SetLease>>("setLease"),
                          InstanceMethod<&DriveObject::PutContent>("putContent"),
-                         InstanceMethod<&DriveObject::PutRanges>("putRanges"),
-                         InstanceMethod<&DriveObject::DropContent>("dropContent"),
-                         InstanceMethod<&DriveObject::DropContentBut>("dropContentBut"),
+                         InstanceMethod<&DriveObject::Forward<&DriveCore::PutRanges>>("putRanges"),
+                         InstanceMethod<&DriveObject::Forward<&DriveCore::DropContent>>("dropContent"),
+                         InstanceMethod<&DriveObject::Forward<&DriveCore::DropContentBut>>("dropContentBut"),
                          InstanceMethod<&DriveObject::Settle>("settle"),
                          InstanceMethod<&DriveObject::SettleStatfs>("settleStatfs"),
                          InstanceMethod<&DriveObject::SettleXattrs>("settleXattrs"),
-                         InstanceMethod<&DriveObject::Prolong>("prolong"),
-                         InstanceMethod<&DriveObject::SetDeadlineMin>("setDeadlineMin"),
-                         InstanceMethod<&DriveObject::Heartbeat>("heartbeat"),
-                         InstanceMethod<&DriveObject::ReplaceContent>("replaceContent"),
-                         InstanceMethod<&DriveObject::Rebase>("rebase"),
-                         InstanceMethod<&DriveObject::CommitDirty>("commitDirty"),
+                         InstanceMethod<&DriveObject::Forward<&DriveCore::Prolong>>("prolong"),
+                         InstanceMethod<&DriveObject::Forward<&DriveCore::SetDeadlineMin>>("setDeadlineMin"),
+                         InstanceMethod<&DriveObject::Forward<&DriveCore::Heartbeat>>("heartbeat"),
+                         InstanceMethod<&DriveObject::Forward<&DriveCore::ReplaceContent>>("replaceContent"),
+                         InstanceMethod<&DriveObject::Forward<&DriveCore::Rebase>>("rebase"),
+                         InstanceMethod<&DriveObject::Forward<&DriveCore::CommitDirty>>("commitDirty"),
                          InstanceMethod<&DriveObject::GetStatistics>("statistics"),
-                         InstanceMethod<&DriveObject::SetTime>("setTime"),
-                         InstanceMethod<&DriveObject::TakeWake>("takeWake"),
+                         InstanceMethod<&DriveObject::Forward<&MemoryFront::SetTime>>("setTime"),
+                         InstanceMethod<&DriveObject::Forward<&MemoryFront::TakeWake>>("takeWake"),
                          InstanceMethod<&DriveObject::Drain>("drain"),
                          InstanceMethod<&DriveObject::WakeTime>("wakeTime"),
-                         InstanceMethod<&DriveObject::Expire>("expire"),
-                         InstanceMethod<&DriveObject::RunTasks>("runTasks"),
-                         InstanceMethod<&DriveObject::Interrupt>("interrupt"),
+                         InstanceMethod<&DriveObject::Forward<&MemoryFront::Expire>>("expire"),
+                         InstanceMethod<&DriveObject::Forward<&MemoryFront::RunTasks>>("runTasks"),
+                         InstanceMethod<&DriveObject::Forward<&MemoryFront::Interrupt>>("interrupt"),
                          InstanceMethod<&DriveObject::TakeInvalidations>("takeInvalidations"),
-                         InstanceMethod<&DriveObject::Invalidated>("invalidated"),
+                         InstanceMethod<&DriveObject::Forward<&DriveCore::Invalidated>>("invalidated"),
                          InstanceMethod<&DriveObject::Call>("call"),
                          InstanceMethod<&DriveObject::End>("end"),
                      });
@@ -173,7 +210,7 @@ Napi::Value DriveObject::Close(const Napi::CallbackInfo& info) {
 
 Napi::Value DriveObject::PutEntries(const Napi::CallbackInfo& info) {
   PackedEntries packed = Unpack(info[0], info[1], info[2], info[3].As<Napi::Number>().Uint32Value());
-  std::vector<drive::DriveCore::Put> puts;
+  std::vector<DriveCore::Put> puts;
   puts.reserve(packed.items.size());
   for (PackedEntries::Item& item : packed.items) {
     puts.push_back({item.folder, std::move(item.name), item.is_absent, std::move(item.entry)});
@@ -197,16 +234,6 @@ Napi::Value DriveObject::PutNode(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-Napi::Value DriveObject::DropFolder(const Napi::CallbackInfo& info) {
-  core().DropFolder(IdOf(info[0]));
-  return info.Env().Undefined();
-}
-
-Napi::Value DriveObject::SetLease(const Napi::CallbackInfo& info) {
-  core().SetLease(static_cast<int64_t>(info[0].As<Napi::Number>().DoubleValue()));
-  return info.Env().Undefined();
-}
-
 Napi::Value DriveObject::PutContent(const Napi::CallbackInfo& info) {
   const std::string path = info[3].As<Napi::String>().Utf8Value();
   drive::UniqueFd fd;
@@ -219,22 +246,6 @@ Napi::Value DriveObject::PutContent(const Napi::CallbackInfo& info) {
     core().PutContent(std::move(content));
   }
   return Napi::String::New(info.Env(), std::string(drive::NameOf(error)));
-}
-
-Napi::Value DriveObject::PutRanges(const Napi::CallbackInfo& info) {
-  return Napi::Boolean::New(info.Env(), core().PutRanges(IdOf(info[0]), RangesOf(info[1])));
-}
-
-Napi::Value DriveObject::DropContent(const Napi::CallbackInfo& info) {
-  return Napi::Boolean::New(info.Env(), core().DropContent(IdOf(info[0])));
-}
-
-Napi::Value DriveObject::DropContentBut(const Napi::CallbackInfo& info) {
-  return Napi::Boolean::New(info.Env(), core().DropContentBut(IdOf(info[0]), IdOf(info[1])));
-}
-
-Napi::Value DriveObject::ReplaceContent(const Napi::CallbackInfo& info) {
-  return Napi::Boolean::New(info.Env(), core().ReplaceContent(IdOf(info[0]), IdOf(info[1])));
 }
 
 Napi::Value DriveObject::Settle(const Napi::CallbackInfo& info) {
@@ -265,30 +276,6 @@ Napi::Value DriveObject::SettleXattrs(const Napi::CallbackInfo& info) {
   drive::Answer answer;
   answer.xattrs = std::move(xattrs);
   core().Settle(IdOf(info[0]), answer);
-  return info.Env().Undefined();
-}
-
-Napi::Value DriveObject::SetDeadlineMin(const Napi::CallbackInfo& info) {
-  core().SetDeadlineMin(info[0].As<Napi::Number>().Uint32Value());
-  return info.Env().Undefined();
-}
-
-Napi::Value DriveObject::Heartbeat(const Napi::CallbackInfo& info) {
-  core().Heartbeat(info[0].As<Napi::Number>().Int64Value());
-  return info.Env().Undefined();
-}
-
-Napi::Value DriveObject::Prolong(const Napi::CallbackInfo& info) {
-  core().Prolong(IdOf(info[0]));
-  return info.Env().Undefined();
-}
-
-Napi::Value DriveObject::Rebase(const Napi::CallbackInfo& info) {
-  return Napi::Boolean::New(info.Env(), core().Rebase(IdOf(info[0]), IdOf(info[1])));
-}
-
-Napi::Value DriveObject::CommitDirty(const Napi::CallbackInfo& info) {
-  core().CommitDirty(IdOf(info[0]));
   return info.Env().Undefined();
 }
 

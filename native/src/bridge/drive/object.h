@@ -16,6 +16,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "src/drive/kernel_front.h"
 #include "src/drive/memory/memory_front.h"
@@ -34,46 +35,40 @@ class DriveObject : public Napi::ObjectWrap<DriveObject> {
 
   drive::DriveCore& core() { return kernel_ != nullptr ? kernel_->core() : memory_->core(); }
 
+  // A method of the core, or of the memory front, with what JavaScript gives for its arguments, each read as its type
+  // is.
+  template <auto Method>
+  Napi::Value Forward(const Napi::CallbackInfo& info) {
+    return ForwardTo(info, Method);
+  }
+  template <typename Class, typename Result, typename... Arguments>
+  Napi::Value ForwardTo(const Napi::CallbackInfo& info, Result (Class::*method)(Arguments...)) {
+    return CallMethod(info, method, std::index_sequence_for<Arguments...>());
+  }
+  template <typename Class, typename Result, typename... Arguments, size_t... at>
+  Napi::Value CallMethod(const Napi::CallbackInfo& info, Result (Class::*method)(Arguments...),
+                         std::index_sequence<at...>);
+
   // (onItems) → undefined or a sentence that says why not
   Napi::Value Start(const Napi::CallbackInfo& info);
   Napi::Value Close(const Napi::CallbackInfo& info);
   Napi::Value PutEntries(const Napi::CallbackInfo& info);
   Napi::Value PutFolder(const Napi::CallbackInfo& info);
   Napi::Value PutNode(const Napi::CallbackInfo& info);
-  Napi::Value DropFolder(const Napi::CallbackInfo& info);
-  Napi::Value SetLease(const Napi::CallbackInfo& info);
   // → the kind of its failure, or ""
   Napi::Value PutContent(const Napi::CallbackInfo& info);
-  Napi::Value PutRanges(const Napi::CallbackInfo& info);
-  Napi::Value DropContent(const Napi::CallbackInfo& info);
-  Napi::Value DropContentBut(const Napi::CallbackInfo& info);
   // (id, kind or "", node, content, version)
   Napi::Value Settle(const Napi::CallbackInfo& info);
   Napi::Value SettleStatfs(const Napi::CallbackInfo& info);
   // (id, [name, bytes, name, bytes, …])
   Napi::Value SettleXattrs(const Napi::CallbackInfo& info);
-  Napi::Value Prolong(const Napi::CallbackInfo& info);
-  Napi::Value SetDeadlineMin(const Napi::CallbackInfo& info);
-  Napi::Value Heartbeat(const Napi::CallbackInfo& info);
-  Napi::Value ReplaceContent(const Napi::CallbackInfo& info);
-  Napi::Value Rebase(const Napi::CallbackInfo& info);
-  // (ticket): an item `committed` tells the end.
-  Napi::Value CommitDirty(const Napi::CallbackInfo& info);
   Napi::Value GetStatistics(const Napi::CallbackInfo& info);
 
-  // Memory only; drive_program.cc.
-  // (bootMs, wallNs, kernelMs)
-  Napi::Value SetTime(const Napi::CallbackInfo& info);
-  Napi::Value TakeWake(const Napi::CallbackInfo& info);
+  // Memory only; program.cc.
   Napi::Value Drain(const Napi::CallbackInfo& info);
   Napi::Value WakeTime(const Napi::CallbackInfo& info);
-  Napi::Value Expire(const Napi::CallbackInfo& info);
-  Napi::Value RunTasks(const Napi::CallbackInfo& info);
-  Napi::Value Interrupt(const Napi::CallbackInfo& info);
   // → undefined when there are none
   Napi::Value TakeInvalidations(const Napi::CallbackInfo& info);
-  // (id, mark)
-  Napi::Value Invalidated(const Napi::CallbackInfo& info);
   // (ticket, op, arguments) — what comes of it goes to the settings' `complete(ticket, result)`, perhaps before this
   // returns
   Napi::Value Call(const Napi::CallbackInfo& info);

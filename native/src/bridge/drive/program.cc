@@ -74,19 +74,80 @@ Napi::Object ToStat(Napi::Env env, const drive::EntryAnswer& answer) {
   return stat;
 }
 
+// Makes one request, as a kernel does.
+void MakeRequest(drive::DriveCore& core, const drive::ReplyPtr& reply, const std::string& op,
+                 const Napi::Object& arguments) {
+  if (op == "lookup") return core.Lookup(reply, IdAt(arguments, "folder"), TextAt(arguments, "name"));
+  if (op == "forget") {
+    core.Forget(IdAt(arguments, "id"), IdAt(arguments, "lookups"));
+    return reply->Error(drive::Kind::kNone);
+  }
+  if (op == "getattr") return core.GetAttributes(reply, IdAt(arguments, "id"));
+  if (op == "setattr") {
+    drive::Handle* handle = arguments.Get("handle").IsExternal() ? HandleAt<drive::Handle>(arguments) : nullptr;
+    return core.SetAttributesOf(reply, IdAt(arguments, "id"), handle, SetOf(arguments));
+  }
+  if (op == "readlink") return core.ReadLink(reply, IdAt(arguments, "id"));
+  if (op == "make")
+    return core.Make(reply, IdAt(arguments, "folder"), TextAt(arguments, "name"),
+                     static_cast<drive::FileType>(std::min(6u, Uint32At(arguments, "type"))),
+                     Uint32At(arguments, "mode"), Uint32At(arguments, "rdev"), TextAt(arguments, "target"));
+  if (op == "link")
+    return core.Link(reply, IdAt(arguments, "id"), IdAt(arguments, "folder"), TextAt(arguments, "name"));
+  if (op == "remove")
+    return core.Remove(reply, IdAt(arguments, "folder"), TextAt(arguments, "name"),
+                       arguments.Get("isFolder").ToBoolean());
+  if (op == "rename") {
+    const auto how = static_cast<drive::RenameHow>(std::min(2u, Uint32At(arguments, "how")));
+    return core.Rename(reply, IdAt(arguments, "folder"), TextAt(arguments, "name"), IdAt(arguments, "toFolder"),
+                       TextAt(arguments, "toName"), how);
+  }
+  if (op == "create")
+    return core.Create(reply, IdAt(arguments, "folder"), TextAt(arguments, "name"), Uint32At(arguments, "mode"),
+                       static_cast<int>(Uint32At(arguments, "flags")));
+  if (op == "open") return core.Open(reply, IdAt(arguments, "id"), static_cast<int>(Uint32At(arguments, "flags")));
+  if (op == "read")
+    return core.Read(reply, HandleAt<drive::Handle>(arguments), IdAt(arguments, "offset"), IdAt(arguments, "length"));
+  if (op == "write") {
+    const auto data = arguments.Get("data").As<Napi::Uint8Array>();
+    return core.Write(reply, HandleAt<drive::Handle>(arguments), IdAt(arguments, "offset"),
+                      reinterpret_cast<const char*>(data.Data()), data.ByteLength());
+  }
+  if (op == "flush") return core.Flush(reply, HandleAt<drive::Handle>(arguments));
+  if (op == "fsync") return core.Fsync(reply, HandleAt<drive::Handle>(arguments));
+  if (op == "release") {
+    core.Release(HandleAt<drive::Handle>(arguments));
+    return reply->Error(drive::Kind::kNone);
+  }
+  if (op == "opendir") return core.OpenFolder(reply, IdAt(arguments, "id"));
+  if (op == "readdir")
+    return core.ReadFolder(reply, HandleAt<drive::FolderHandle>(arguments), IdAt(arguments, "offset"),
+                           IdAt(arguments, "count"), arguments.Get("plus").ToBoolean());
+  if (op == "releasedir") {
+    core.ReleaseFolder(HandleAt<drive::FolderHandle>(arguments));
+    return reply->Error(drive::Kind::kNone);
+  }
+  if (op == "getxattr")
+    return core.GetXattr(reply, IdAt(arguments, "id"), TextAt(arguments, "name"), IdAt(arguments, "room"));
+  if (op == "listxattr") return core.ListXattrs(reply, IdAt(arguments, "id"), IdAt(arguments, "room"));
+  if (op == "setxattr") {
+    const auto value = arguments.Get("value").As<Napi::Uint8Array>();
+    return core.SetXattr(reply, IdAt(arguments, "id"), TextAt(arguments, "name"),
+                         {reinterpret_cast<const char*>(value.Data()), value.ByteLength()},
+                         static_cast<int>(Uint32At(arguments, "flags")));
+  }
+  if (op == "removexattr") return core.RemoveXattr(reply, IdAt(arguments, "id"), TextAt(arguments, "name"));
+  if (op == "seek")
+    return core.Seek(reply, HandleAt<drive::Handle>(arguments), IdAt(arguments, "offset"),
+                     arguments.Get("wantsData").ToBoolean());
+  if (op == "allocate")
+    return core.Allocate(reply, HandleAt<drive::Handle>(arguments), static_cast<int>(Uint32At(arguments, "mode")),
+                         IdAt(arguments, "offset"), IdAt(arguments, "length"));
+  if (op == "statfs") return core.StatFilesystem(reply);
+  throw Napi::TypeError::New(arguments.Env(), "no such request: " + op);
+}
+
 }  // namespace
-
-Napi::Value DriveObject::SetTime(const Napi::CallbackInfo& info) {
-  bool is_lossless = false;
-  memory_->SetTime(static_cast<int64_t>(info[0].As<Napi::Number>().DoubleValue()),
-                   info[1].As<Napi::BigInt>().Int64Value(&is_lossless),
-                   static_cast<int64_t>(info[2].As<Napi::Number>().DoubleValue()));
-  return info.Env().Undefined();
-}
-
-Napi::Value DriveObject::TakeWake(const Napi::CallbackInfo& info) {
-  return Napi::Boolean::New(info.Env(), memory_->TakeWake());
-}
 
 Napi::Value DriveObject::Drain(const Napi::CallbackInfo& info) {
   bool has_ended = false;
@@ -95,21 +156,6 @@ Napi::Value DriveObject::Drain(const Napi::CallbackInfo& info) {
 
 Napi::Value DriveObject::WakeTime(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(memory_->WakeTime()));
-}
-
-Napi::Value DriveObject::Expire(const Napi::CallbackInfo& info) {
-  memory_->Expire();
-  return info.Env().Undefined();
-}
-
-Napi::Value DriveObject::RunTasks(const Napi::CallbackInfo& info) {
-  memory_->RunTasks();
-  return info.Env().Undefined();
-}
-
-Napi::Value DriveObject::Interrupt(const Napi::CallbackInfo& info) {
-  memory_->Interrupt(IdOf(info[0]));
-  return info.Env().Undefined();
 }
 
 Napi::Value DriveObject::TakeInvalidations(const Napi::CallbackInfo& info) {
@@ -127,11 +173,6 @@ Napi::Value DriveObject::TakeInvalidations(const Napi::CallbackInfo& info) {
     invalidations[i] = one;
   }
   return invalidations;
-}
-
-Napi::Value DriveObject::Invalidated(const Napi::CallbackInfo& info) {
-  core().Invalidated(IdOf(info[0]), IdOf(info[1]));
-  return info.Env().Undefined();
 }
 
 Napi::Value DriveObject::End(const Napi::CallbackInfo& info) {
@@ -179,85 +220,12 @@ Napi::Value DriveObject::Call(const Napi::CallbackInfo& info) {
   const uint64_t ticket = IdOf(info[0]);
   const std::string op = info[1].As<Napi::String>().Utf8Value();
   const auto arguments = info[2].As<Napi::Object>();
-  drive::DriveCore& core = this->core();
   drive::Caller caller;
   caller.uid = Uint32At(arguments, "callerUid");
   caller.gid = Uint32At(arguments, "callerGid");
   const Napi::Value pid = arguments.Get("callerPid");
   if (pid.IsNumber()) caller.pid = pid.As<Napi::Number>().Int32Value();
-  const drive::ReplyPtr reply = memory_->ReplyTo(ticket, caller);
-  if (op == "lookup") {
-    core.Lookup(reply, IdAt(arguments, "folder"), TextAt(arguments, "name"));
-  } else if (op == "forget") {
-    core.Forget(IdAt(arguments, "id"), IdAt(arguments, "lookups"));
-    reply->Error(drive::Kind::kNone);
-  } else if (op == "getattr") {
-    core.GetAttributes(reply, IdAt(arguments, "id"));
-  } else if (op == "setattr") {
-    drive::Handle* handle = arguments.Get("handle").IsExternal() ? HandleAt<drive::Handle>(arguments) : nullptr;
-    core.SetAttributesOf(reply, IdAt(arguments, "id"), handle, SetOf(arguments));
-  } else if (op == "readlink") {
-    core.ReadLink(reply, IdAt(arguments, "id"));
-  } else if (op == "make") {
-    core.Make(reply, IdAt(arguments, "folder"), TextAt(arguments, "name"),
-              static_cast<drive::FileType>(std::min(6u, Uint32At(arguments, "type"))), Uint32At(arguments, "mode"),
-              Uint32At(arguments, "rdev"), TextAt(arguments, "target"));
-  } else if (op == "link") {
-    core.Link(reply, IdAt(arguments, "id"), IdAt(arguments, "folder"), TextAt(arguments, "name"));
-  } else if (op == "remove") {
-    core.Remove(reply, IdAt(arguments, "folder"), TextAt(arguments, "name"), arguments.Get("isFolder").ToBoolean());
-  } else if (op == "rename") {
-    const auto how = static_cast<drive::RenameHow>(std::min(2u, Uint32At(arguments, "how")));
-    core.Rename(reply, IdAt(arguments, "folder"), TextAt(arguments, "name"), IdAt(arguments, "toFolder"),
-                TextAt(arguments, "toName"), how);
-  } else if (op == "create") {
-    core.Create(reply, IdAt(arguments, "folder"), TextAt(arguments, "name"), Uint32At(arguments, "mode"),
-                static_cast<int>(Uint32At(arguments, "flags")));
-  } else if (op == "open") {
-    core.Open(reply, IdAt(arguments, "id"), static_cast<int>(Uint32At(arguments, "flags")));
-  } else if (op == "read") {
-    core.Read(reply, HandleAt<drive::Handle>(arguments), IdAt(arguments, "offset"), IdAt(arguments, "length"));
-  } else if (op == "write") {
-    const auto data = arguments.Get("data").As<Napi::Uint8Array>();
-    core.Write(reply, HandleAt<drive::Handle>(arguments), IdAt(arguments, "offset"),
-               reinterpret_cast<const char*>(data.Data()), data.ByteLength());
-  } else if (op == "flush") {
-    core.Flush(reply, HandleAt<drive::Handle>(arguments));
-  } else if (op == "fsync") {
-    core.Fsync(reply, HandleAt<drive::Handle>(arguments));
-  } else if (op == "release") {
-    core.Release(HandleAt<drive::Handle>(arguments));
-    reply->Error(drive::Kind::kNone);
-  } else if (op == "opendir") {
-    core.OpenFolder(reply, IdAt(arguments, "id"));
-  } else if (op == "readdir") {
-    core.ReadFolder(reply, HandleAt<drive::FolderHandle>(arguments), IdAt(arguments, "offset"),
-                    IdAt(arguments, "count"), arguments.Get("plus").ToBoolean());
-  } else if (op == "releasedir") {
-    core.ReleaseFolder(HandleAt<drive::FolderHandle>(arguments));
-    reply->Error(drive::Kind::kNone);
-  } else if (op == "getxattr") {
-    core.GetXattr(reply, IdAt(arguments, "id"), TextAt(arguments, "name"), IdAt(arguments, "room"));
-  } else if (op == "listxattr") {
-    core.ListXattrs(reply, IdAt(arguments, "id"), IdAt(arguments, "room"));
-  } else if (op == "setxattr") {
-    const auto value = arguments.Get("value").As<Napi::Uint8Array>();
-    core.SetXattr(reply, IdAt(arguments, "id"), TextAt(arguments, "name"),
-                  {reinterpret_cast<const char*>(value.Data()), value.ByteLength()},
-                  static_cast<int>(Uint32At(arguments, "flags")));
-  } else if (op == "removexattr") {
-    core.RemoveXattr(reply, IdAt(arguments, "id"), TextAt(arguments, "name"));
-  } else if (op == "seek") {
-    core.Seek(reply, HandleAt<drive::Handle>(arguments), IdAt(arguments, "offset"),
-              arguments.Get("wantsData").ToBoolean());
-  } else if (op == "allocate") {
-    core.Allocate(reply, HandleAt<drive::Handle>(arguments), static_cast<int>(Uint32At(arguments, "mode")),
-                  IdAt(arguments, "offset"), IdAt(arguments, "length"));
-  } else if (op == "statfs") {
-    core.StatFilesystem(reply);
-  } else {
-    throw Napi::TypeError::New(info.Env(), "no such request: " + op);
-  }
+  MakeRequest(core(), memory_->ReplyTo(ticket, caller), op, arguments);
   return info.Env().Undefined();
 }
 
