@@ -1,6 +1,7 @@
-// Builds core.node for every system that an agent runs on, whatever this one is: prebuilds/PLATFORM-PROCESSOR/core.node, in
-// Node's words, to be loaded where there is no compiler; for Windows drive.node too, which finds WinFsp at run time.
-// The compiler is zig, which scripts/tools.mjs fetches, as it does WinFsp's headers.
+// Builds core.node for every system that an agent runs on, whatever this one is:
+// prebuilds/PLATFORM-PROCESSOR/core.node, in Node's words, to be loaded where there is no compiler; for Windows
+// drive.node too, which finds WinFsp at run time. The compiler is zig, which scripts/tools.mjs fetches, as it does
+// WinFsp's headers.
 //     node build-all.mjs [TARGET…]
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";

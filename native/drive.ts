@@ -17,5 +17,8 @@ export type { MemoryDrive } from "./src/drive/memory-drive.ts";
 export type { Invalidation } from "./src/drive/native-drive.ts";
 export { Program, type ProgramStat, type Request, type RequestResult } from "./src/drive/program.ts";
 
-/** The numbers under which a drive of Windows knows the person whom the agent runs for (kPersonUid of winfsp/security.h). */
+/**
+ * The numbers under which a drive of Windows knows the person whom the agent runs for (kPersonUid of
+ * winfsp/security.h).
+ */
 export const WINDOWS_PERSON = { uid: 1000, gid: 1000 } as const;

@@ -1,7 +1,9 @@
-// Checks how the C++ is written: clang-format, then clang-tidy (.clang-format, .clang-tidy) over what compiles on this system.
+// Checks how the C++ is written: clang-format, then clang-tidy (.clang-format, .clang-tidy) over what compiles on this
+// system.
 //     node lint.mjs [--fix]      --fix: lets clang-format write what it would have
-// clang-tidy reads many sources as one, which takes a tenth of the time, and nothing again that has passed before: .setup/cpp-passed
-// holds digests of what did. Where the programs are missing the check says so and passes; under CI it fails.
+// clang-tidy reads many sources as one, which takes a tenth of the time, and nothing again that has passed before:
+// .setup/cpp-passed holds digests of what did. Where the programs are missing the check says so and passes; under CI it
+// fails.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -19,7 +21,10 @@ const packages = [
   "better-sqlite3/deps/sqlite3",
 ];
 
-/** Folders of src whose sources are read as one. Engines that differ by processor have equal names: only the compiler reads them. */
+/**
+ * Folders of src whose sources are read as one. Engines that differ by processor have equal names: only the compiler
+ * reads them.
+ */
 const UNITS = {
   drive:
     "drive drive/core drive/tables drive/content drive/threads drive/memory drive/system/posix drive/system/linux drive/fuse drive/fuse/linux bridge/drive",

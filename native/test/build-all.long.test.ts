@@ -1,5 +1,6 @@
-// The addons as built for other systems: those of Windows run their tests under Wine, the drive's on its memory engine and, over a
-// stand-in for WinFsp, as a drive of Windows; those of macOS and of other processors are looked at: what they are for, what they need, what they show.
+// The addons as built for other systems: those of Windows run their tests under Wine, the drive's on its memory engine
+// and, over a stand-in for WinFsp, as a drive of Windows; those of macOS and of other processors are looked at: what
+// they are for, what they need, what they show.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -43,7 +44,8 @@ describe.each(["x64", "arm64"])("core.node for macOS on %s", (processor) => {
   });
 });
 
-// macFUSE's headers come with its installer only. With its extensions left out, as they are (fuse_api.h), they declare what libfuse's own do.
+// macFUSE's headers come with its installer only. With its extensions left out, as they are (fuse_api.h), they declare
+// what libfuse's own do.
 describe.each([
   ["arm64", "aarch64"],
   ["x64", "x86_64"],

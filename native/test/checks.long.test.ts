@@ -1,4 +1,5 @@
-// The checks of the C++ notice faults: each is put into a copy of the sources, and found. Without one, fuzzing finds nothing for longer than in checks.test.ts.
+// The checks of the C++ notice faults: each is put into a copy of the sources, and found. Without one, fuzzing finds
+// nothing for longer than in checks.test.ts.
 import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

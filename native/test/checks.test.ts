@@ -1,4 +1,5 @@
-// The C++ without Node under sanitizers, and its fuzz targets for a short time; checks.long.test.ts and `npm run fuzz` go on for longer.
+// The C++ without Node under sanitizers, and its fuzz targets for a short time; checks.long.test.ts and `npm run fuzz`
+// go on for longer.
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";

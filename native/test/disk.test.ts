@@ -25,7 +25,10 @@ diskContract("real", async () => {
 
 const canMount = process.platform === "linux" && process.getuid?.() === 0;
 
-/** Runs `work` with another file system mounted at `at`; not at all where even root may not mount, as in some containers. */
+/**
+ * Runs `work` with another file system mounted at `at`; not at all where even root may not mount, as in some
+ * containers.
+ */
 async function withMount(at: string, work: () => Promise<void>): Promise<void> {
   if (spawnSync("mount", ["-t", "tmpfs", "none", at]).status !== 0) return;
   try {

@@ -1,4 +1,5 @@
-// The drive on a real mount against the contract, and what only a kernel can show. Programs and the server are processes of their own.
+// The drive on a real mount against the contract, and what only a kernel can show. Programs and the server are
+// processes of their own.
 import { constants, existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,5 @@
-// The drive without a kernel against the contract, and what only it can show: marks, lookups, read-only, and a model of an open file.
+// The drive without a kernel against the contract, and what only it can show: marks, lookups, read-only, and a model of
+// an open file.
 import { constants } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";

@@ -1,5 +1,5 @@
-// The WinFsp drive against the contract, and what only a drive of Windows shows. Runs under Windows or Wine (build-all.long.test.ts) over a stand-in for
-// WinFsp's library, which calls the drive as the real one does.
+// The WinFsp drive against the contract, and what only a drive of Windows shows. Runs under Windows or Wine
+// (build-all.long.test.ts) over a stand-in for WinFsp's library, which calls the drive as the real one does.
 import { constants } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import { kernelDrive } from "../drive.ts";

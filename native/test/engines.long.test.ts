@@ -1,5 +1,5 @@
-// The engines of ARM processors, under an emulator: the C++ tests of chunker and digests, cross-compiled (Debian: g++-aarch64-linux-gnu,
-// qemu-user-static, doctest-dev).
+// The engines of ARM processors, under an emulator: the C++ tests of chunker and digests, cross-compiled (Debian:
+// g++-aarch64-linux-gnu, qemu-user-static, doctest-dev).
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -23,7 +23,10 @@ function cut(bytes: Uint8Array, stepBytes: number, engine: ChunkEngine, preset: 
   return { lengths: new Uint32Array(lengths), digests: new Uint8Array(digests) };
 }
 
-/** A preset, how the bytes come (steps of so many times 256, u8), and any bytes: every engine cuts as the plain roll does, within the bounds. */
+/**
+ * A preset, how the bytes come (steps of so many times 256, u8), and any bytes: every engine cuts as the plain roll
+ * does, within the bounds.
+ */
 function chunks(): FuzzTarget {
   return {
     structure: "bytes",

@@ -1,4 +1,5 @@
-// The layer that checks SQLite's pages, where it could do harm. That it notices wrong bytes is shown by those who keep databases.
+// The layer that checks SQLite's pages, where it could do harm. That it notices wrong bytes is shown by those who keep
+// databases.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -145,8 +145,8 @@ describe("watching a tree that changes fast", () => {
     const until = async (condition: () => boolean): Promise<void> => {
       while (!condition()) await new Promise<void>((resolve) => (wake = resolve));
     };
-    // A folder with many others arrives; while the watcher looks at them all, more happens than the kernel queues (16,384). On
-    // a machine where the watcher keeps up, again.
+    // A folder with many others arrives; while the watcher looks at them all, more happens than the kernel queues
+    // (16,384). On a machine where the watcher keeps up, again.
     for (let round = 0; heard.overflows === 0; round++) {
       renameSync(join(folder, "large"), join(watched, "large"));
       for (let i = 0; i < 40_000; i++) chmodSync(join(watched, i % 2 === 0 ? "a" : "b"), 0o600 + (i % 4));

@@ -1,9 +1,9 @@
-// Drive: the kernel side of a mount, as the agent sees it. Engines: fuse (libfuse3's low-level API), winfsp (Windows) and memory (no
-// kernel; the reference and test double). File bytes never cross this interface: the drive reads and writes cache and overlay files
-// itself; the agent says which file holds what.
+// Drive: the kernel side of a mount, as the agent sees it. Engines: fuse (libfuse3's low-level API), winfsp (Windows)
+// and memory (no kernel; the reference and test double). File bytes never cross this interface: the drive reads and
+// writes cache and overlay files itself; the agent says which file holds what.
 //
-// Everything here is called from, and calls back on, JavaScript's main thread. Methods are synchronous, take effect before they
-// return, and never wait for the kernel or for a lock that is held across a system call on the mount.
+// Everything here is called from, and calls back on, JavaScript's main thread. Methods are synchronous, take effect
+// before they return, and never wait for the kernel or for a lock that is held across a system call on the mount.
 import type { ErrorKind, FileType, NodeState, Xattr } from "@runnel/shared";
 
 /** A node's attributes as programs see them. */
@@ -28,8 +28,8 @@ export interface ByteRange {
 }
 
 /**
- * A cached content: a sparse file that holds some ranges of one version. The drive opens `path` read-only and keeps it open
- * until dropContent and the last file over it is closed.
+ * A cached content: a sparse file that holds some ranges of one version. The drive opens `path` read-only and keeps it
+ * open until dropContent and the last file over it is closed.
  */
 export interface DriveContent {
   /** Chosen by the agent, never reused while the drive lives. */
@@ -72,17 +72,20 @@ export type DriveRequest = { id: number; caller: Caller } & (
       toName: string;
       how: "replace" | "keep" | "exchange";
     } // done
-  // Attributes of a node, answered done; sizeBytes only when no file of it is open for writing here (else the overlay takes it).
+  // Attributes of a node, answered done; sizeBytes only when no file of it is open for writing here (else the overlay
+  // takes it).
   | { op: "setattr"; node: number; mode?: number; uid?: number; gid?: number; mtimeNs?: bigint; sizeBytes?: number }
-  // Bytes are wanted that `present` lacks; answered done after putRanges covered them. `ahead` more would be welcome (sequential reader).
+  // Bytes are wanted that `present` lacks; answered done after putRanges covered them. `ahead` more would be welcome
+  // (sequential reader).
   | { op: "fetch"; content: number; offset: number; length: number; ahead: number } // done
   /**
-   * A dirty file is to become a version. The overlay `path` is frozen (later writes go to a new overlay) and belongs to the agent from
-   * here on. Content = for each byte below sizeBytes: the topmost layer whose `extents` hold it, else baseVersion below `baseBytes`, else zero.
-   * Answered committed, or fail (the drive keeps the layers and sends them again, with what was written since, at the next flush, fsync
-   * or release; after a failed release nobody is left to: what has not been committed is the agent's).
-   * One commit of a file is in flight at a time. It outlives the programs that wait for it: when they met their deadline or were
-   * interrupted (told as `interrupted` when nobody is left), an answer still counts.
+   * A dirty file is to become a version. The overlay `path` is frozen (later writes go to a new overlay) and belongs to
+   * the agent from here on. Content = for each byte below sizeBytes: the topmost layer whose `extents` hold it, else
+   * baseVersion below `baseBytes`, else zero. Answered committed, or fail (the drive keeps the layers and sends them
+   * again, with what was written since, at the next flush, fsync or release; after a failed release nobody is left to:
+   * what has not been committed is the agent's). One commit of a file is in flight at a time. It outlives the programs
+   * that wait for it: when they met their deadline or were interrupted (told as `interrupted` when nobody is left), an
+   * answer still counts.
    */
   | {
       op: "commit";
@@ -92,17 +95,22 @@ export type DriveRequest = { id: number; caller: Caller } & (
       node: number;
       /** The version this commit replaces: the one the file was opened over, or that of its last commit. */
       baseVersion: number;
-      /** The bytes of the content of baseVersion that still shows through (0 after O_TRUNC; it stays useful for COPY). */
+      /**
+       * The bytes of the content of baseVersion that still shows through (0 after O_TRUNC; it stays useful for COPY).
+       */
       baseBytes: number;
       /**
-       * The content the file reads from, 0 = none (a new file). It is of baseVersion, unless an earlier commit of this file has not been
-       * merged and rebased yet: then baseVersion is that commit's result.
+       * The content the file reads from, 0 = none (a new file). It is of baseVersion, unless an earlier commit of this
+       * file has not been merged and rebased yet: then baseVersion is that commit's result.
        */
       baseContent: number;
       /** The file with bytes that this program last opened to read, 0 = none or this one: a hint. */
       readBefore: number;
       sizeBytes: number;
-      /** The data that no commit holds yet, lowest first; a later layer covers an earlier one. Usually one; none when only the size or times changed. */
+      /**
+       * The data that no commit holds yet, lowest first; a later layer covers an earlier one. Usually one; none when
+       * only the size or times changed.
+       */
       layers: { path: string; extents: ByteRange[] }[];
       mtimeNs: bigint;
       /** When it was last changed, by the clock here. */
@@ -142,17 +150,23 @@ export interface DriveSettings {
   /** Existing folder for overlays; files in it are named `<overlayPrefix>-<n>`. */
   overlayFolder: string;
   overlayPrefix: string;
-  /** The drive answers EIO after these milliseconds without the agent's answer; 0 = never (the agent decides). By operation. */
+  /**
+   * The drive answers EIO after these milliseconds without the agent's answer; 0 = never (the agent decides). By
+   * operation.
+   */
   deadlinesMs: Partial<Record<DriveRequest["op"], number>>;
   /** The most entries kept (whole folders are dropped, least recently used first). */
   entriesMax: number;
   isReadOnly: boolean;
   /**
-   * macOS only: mounts through FSKit (macFUSE's `-o backend=fskit`), which needs no kernel extension, mounts below /Volumes only, and is asked for every name
-   * and attribute, since it cannot be told to forget one.
+   * macOS only: mounts through FSKit (macFUSE's `-o backend=fskit`), which needs no kernel extension, mounts below
+   * /Volumes only, and is asked for every name and attribute, since it cannot be told to forget one.
    */
   usesFsKit?: boolean;
-  /** A mount is still there whose process died, and gives way to this one: at no moment, where the system allows that, is the bare folder there. */
+  /**
+   * A mount is still there whose process died, and gives way to this one: at no moment, where the system allows that,
+   * is the bare folder there.
+   */
   replacesDead?: boolean;
   /** The node that is mounted; 1 unless said. */
   rootNode?: number;
@@ -162,7 +176,10 @@ export interface Drive {
   /** Starts serving. @throws RunnelError with a sentence for a person (mount point missing, not empty, no FUSE…). */
   start(on: { requests(batch: DriveRequest[]): void; notice(notice: DriveNotice): void }): Promise<void>;
 
-  /** Fills or changes bindings. `changed`: they came from the feed, so old bindings are stale and the kernel is told, on a thread of its own. */
+  /**
+   * Fills or changes bindings. `changed`: they came from the feed, so old bindings are stale and the kernel is told, on
+   * a thread of its own.
+   */
   putEntries(bindings: readonly DriveBinding[], changed: boolean): void;
   /** A folder's whole listing, in place of what was known of it; lookups of other names are then known absent. */
   putFolder(folder: number, listing: readonly { name: string; entry: DriveEntry }[]): void;
@@ -175,7 +192,10 @@ export interface Drive {
 
   putContent(content: DriveContent): void;
   putRanges(content: number, present: readonly ByteRange[]): void;
-  /** Returns false when a file is open over it, which may still ask for more of it; it stays. To be tried again after `closed`. */
+  /**
+   * Returns false when a file is open over it, which may still ask for more of it; it stays. To be tried again after
+   * `closed`.
+   */
   dropContent(content: number): boolean;
   /**
    * Lets nobody open it from here on. The file, if it is open over it, reads on: what it has there must stay, and what
@@ -183,12 +203,16 @@ export interface Drive {
    */
   dropContentBut(content: number, file: number): boolean;
   /**
-   * Every file that is open over the content reads on from another one of the same version, which has been put, and asks for what that lacks. Nobody opens the
-   * first from here on; what reads from it at this moment ends so. False: the other one has not been put.
+   * Every file that is open over the content reads on from another one of the same version, which has been put, and
+   * asks for what that lacks. Nobody opens the first from here on; what reads from it at this moment ends so. False:
+   * the other one has not been put.
    */
   replaceContent(content: number, by: number): boolean;
 
-  /** It is being worked on: what waits for it has its whole deadline again from now. Unknown ids are ignored, as they are below. */
+  /**
+   * It is being worked on: what waits for it has its whole deadline again from now. Unknown ids are ignored, as they
+   * are below.
+   */
   prolong(id: number): void;
   /** From now on a request that has a deadline has so long at the least: the line is slow to answer. */
   setDeadlineMin(delayMs: number): void;
@@ -202,18 +226,22 @@ export interface Drive {
   fail(id: number, kind: ErrorKind): void;
   /** Opens over a content that has been put; content 0 = an empty file. */
   opened(id: number, answer: { content: number; version: number }): void;
-  /** The new file is empty and open; its entry has been put. A create without isExclusive that meets a file is answered fail(Exists): the program opens that one. */
+  /**
+   * The new file is empty and open; its entry has been put. A create without isExclusive that meets a file is answered
+   * fail(Exists): the program opens that one.
+   */
   created(id: number, answer: { node: number; version: number }): void;
   /** The file's content is now `version`. base + layers stay in place until rebase. */
   committed(id: number, answer: { version: number }): void;
   /**
-   * The layers up to the content's version have been merged into this content, which has been put: the file reads from it, their overlays
-   * are let go. False: the file is gone, or has no such version.
+   * The layers up to the content's version have been merged into this content, which has been put: the file reads from
+   * it, their overlays are let go. False: the file is gone, or has no such version.
    */
   rebase(file: number, content: number): boolean;
   /**
-   * Commits every open file with unsaved writes. Resolves, in a later turn of the event loop, when the agent has answered for all that was written before: undefined, or
-   * the kind of failure of one that could not be saved, which stays unsaved.
+   * Commits every open file with unsaved writes. Resolves, in a later turn of the event loop, when the agent has
+   * answered for all that was written before: undefined, or the kind of failure of one that could not be saved, which
+   * stays unsaved.
    */
   commitDirty(): Promise<ErrorKind | undefined>;
   statfs(
@@ -225,8 +253,8 @@ export interface Drive {
 
   statistics(): DriveStatistics;
   /**
-   * Unmounts. Without `force`, @throws RunnelError Busy while programs have files open or stand in it. With it, detaches lazily and answers what is
-   * pending with EIO. Resolves when the threads have ended.
+   * Unmounts. Without `force`, @throws RunnelError Busy while programs have files open or stand in it. With it,
+   * detaches lazily and answers what is pending with EIO. Resolves when the threads have ended.
    */
   close(force: boolean): Promise<void>;
 }

@@ -1,4 +1,5 @@
-// Error numbers of Linux by kind, for the memory drive, which stands in for a kernel (fuse/to_errno.cc is the table of a real one).
+// Error numbers of Linux by kind, for the memory drive, which stands in for a kernel (fuse/to_errno.cc is the table of
+// a real one).
 import type { ErrorKind } from "@runnel/shared";
 
 /** Kinds that only the native side finds (native/src/drive/kinds.h); "" is success. */

@@ -89,7 +89,10 @@ class KernelDrive extends AgentSide implements Drive {
   }
 }
 
-/** A mount: through libfuse3 on Linux, WinFsp on Windows. @throws RunnelError Unsupported when drive.node is missing or does not load. */
+/**
+ * A mount: through libfuse3 on Linux, WinFsp on Windows. @throws RunnelError Unsupported when drive.node is missing or
+ * does not load.
+ */
 export function kernelDrive(settings: DriveSettings): Drive {
   return new KernelDrive(settings);
 }

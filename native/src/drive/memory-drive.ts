@@ -1,5 +1,6 @@
-// The Drive without a kernel: drive.node's core, called by programs in this process. The reference for other engines and the drive of the
-// simulation: no threads, time from a Clock. Requests are delivered in a later turn of the event loop, as a kernel's are.
+// The Drive without a kernel: drive.node's core, called by programs in this process. The reference for other engines
+// and the drive of the simulation: no threads, time from a Clock. Requests are delivered in a later turn of the event
+// loop, as a kernel's are.
 import { RunnelError, type Clock, type Timer, nextTurn } from "@runnel/shared";
 import type { Drive, DriveNotice, DriveRequest, DriveSettings } from "./drive.ts";
 import { ERRNO_OF_KIND, type NativeKind } from "./errno-of-kind.ts";
@@ -9,11 +10,14 @@ import { Program, type RequestResult } from "./program.ts";
 export interface MemoryDrive extends Drive {
   /** A program that uses the drive; its own open files. */
   program(caller?: { uid: number; gid: number; pid?: number }): Program;
-  /** Makes one low-level request, as a kernel makes it. Resolves with its errno in `error`. Aborting the signal interrupts it. */
+  /**
+   * Makes one low-level request, as a kernel makes it. Resolves with its errno in `error`. Aborting the signal
+   * interrupts it.
+   */
   request(op: string, args: object, signal?: AbortSignal): Promise<RequestResult>;
   /**
-   * `forget` is told what a kernel is to forget, in order, within whatever call led to it; `forgotten` is for when it has. Without it, everything is
-   * forgotten at once, as by a kernel that keeps nothing.
+   * `forget` is told what a kernel is to forget, in order, within whatever call led to it; `forgotten` is for when it
+   * has. Without it, everything is forgotten at once, as by a kernel that keeps nothing.
    */
   onInvalidation(forget: (what: Invalidation, forgotten: () => void) => void): void;
 }
@@ -176,7 +180,8 @@ class KernelFreeDrive extends AgentSide implements MemoryDrive {
 }
 
 /**
- * A drive in this process. `kernelMs`: the clock of what stands for a kernel, which does not go on while the machine sleeps; `clock`'s unless said.
+ * A drive in this process. `kernelMs`: the clock of what stands for a kernel, which does not go on while the machine
+ * sleeps; `clock`'s unless said.
  * @throws RunnelError Unsupported when drive.node is missing or does not load.
  */
 export function memoryDrive(

@@ -1,5 +1,5 @@
-// The part that both engines share: the face of drive.node's one class. Packs entries, so that a listing crosses in three values, and checks
-// what the native side trusts.
+// The part that both engines share: the face of drive.node's one class. Packs entries, so that a listing crosses in
+// three values, and checks what the native side trusts.
 import { RunnelError, type ErrorKind, type FileType, type Xattr } from "@runnel/shared";
 import type {
   ByteRange,
@@ -22,7 +22,10 @@ type InternalItem =
 /** Items of the native queue: requests and notices in order, and what stays in here. */
 export type NativeItem = DriveRequest | DriveNotice | InternalItem;
 
-/** An order to a kernel to forget, before `untilMs`, a name of a folder, or (folder 0) the attributes of an id. Ids are the kernel's. */
+/**
+ * An order to a kernel to forget, before `untilMs`, a name of a folder, or (folder 0) the attributes of an id. Ids are
+ * the kernel's.
+ */
 export interface Invalidation {
   folder: number;
   name: string;

@@ -1,6 +1,6 @@
-// A program that uses the memory drive, by path: what the kernel's name resolution does above the low-level requests, without a cache
-// of names; who has one answers the requests (they say more than the drive reads: the id with each handle, and which lookups no cache
-// may answer). On ESTALE it looks the names up again, once, as the kernel does.
+// A program that uses the memory drive, by path: what the kernel's name resolution does above the low-level requests,
+// without a cache of names; who has one answers the requests (they say more than the drive reads: the id with each
+// handle, and which lookups no cache may answer). On ESTALE it looks the names up again, once, as the kernel does.
 import { constants } from "node:fs";
 
 /** Arguments and results of one request, by the names that native/src/bridge/drive/program.cc reads and writes. */

@@ -1,6 +1,6 @@
-// The exports of core.node. Asynchronous functions run on the addon's threads and keep a reference to each buffer they are given
-// until their promise settles: nobody may change or transfer it before. They reject with an Error that has a `code`: an errno
-// name or one of those in system-call.ts. Arguments are checked by the classes that call them.
+// The exports of core.node. Asynchronous functions run on the addon's threads and keep a reference to each buffer they
+// are given until their promise settles: nobody may change or transfer it before. They reject with an Error that has a
+// `code`: an errno name or one of those in system-call.ts. Arguments are checked by the classes that call them.
 import { loadAddon } from "../load.ts";
 import type { ChunkPreset } from "@runnel/shared";
 
@@ -120,15 +120,21 @@ export interface CoreAddon {
   readonly chunkEngines: readonly Exclude<ChunkEngine, "plain">[];
   readonly digestEngines: readonly DigestEngine[];
   /**
-   * Without an engine the fastest; `digest` "none" cuts only, and its chunks have no digests. @throws RangeError for instructions that this processor
-   * lacks.
+   * Without an engine the fastest; `digest` "none" cuts only, and its chunks have no digests. @throws RangeError for
+   * instructions that this processor lacks.
    */
   ChunkStream: new (engine?: ChunkEngine, preset?: ChunkPreset, digest?: DigestEngine | "none") => ChunkStream;
-  /** Without an engine the fastest. @throws RangeError for instructions that this processor lacks, and for an engine of several streams. */
+  /**
+   * Without an engine the fastest. @throws RangeError for instructions that this processor lacks, and for an engine of
+   * several streams.
+   */
   DigestStream: new (engine?: DigestEngine) => DigestStream;
   Rechunk: new (baseLengths: Uint32Array, dirty: readonly number[], sizeBytes: number, preset: ChunkPreset) => Rechunk;
   compressNow(bytes: Uint8Array, prefix: Uint8Array, level: number): ArrayBuffer | undefined;
-  /** Returns true when these bytes are framed as one run that may have this length: to be asked before memory is taken for it. */
+  /**
+   * Returns true when these bytes are framed as one run that may have this length: to be asked before memory is taken
+   * for it.
+   */
   mayHoldRun(bytes: Uint8Array, rawBytes: number): boolean;
   decompressNow(bytes: Uint8Array, prefix: Uint8Array, into: Uint8Array): void;
 }

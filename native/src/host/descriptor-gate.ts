@@ -1,4 +1,5 @@
-// Bounds the files that a process has open at once through its disks. Beyond a bound an opening waits until another file is closed; where the system has no descriptor left, it is tried again.
+// Bounds the files that a process has open at once through its disks. Beyond a bound an opening waits until another
+// file is closed; where the system has no descriptor left, it is tried again.
 import { type Clock, isRunnelError } from "@runnel/shared";
 
 /** Whoever waits may have a file open that the others wait for: none waits longer. */

@@ -1,5 +1,5 @@
-// A descriptor that is closed only when no call uses it any more: the system gives its number to the next file at once, and a
-// late call would then read or write that one.
+// A descriptor that is closed only when no call uses it any more: the system gives its number to the next file at once,
+// and a late call would then read or write that one.
 import { coreAddon } from "./core-addon.ts";
 import { systemCall } from "./system-call.ts";
 

@@ -1,5 +1,5 @@
-// Files with a lease: asked now and then whether somebody waits for its end. The system's own notice is a signal to the whole process, which belongs to
-// whoever runs it.
+// Files with a lease: asked now and then whether somebody waits for its end. The system's own notice is a signal to the
+// whole process, which belongs to whoever runs it.
 
 /** The most that a program which wants to write to a leased file waits longer. */
 const ASK_MS = 10;

@@ -2,8 +2,9 @@
 import { addonPath } from "../load.ts";
 
 /**
- * A path for Database.loadExtension. Loaded once, by any connection, it is under all databases that this process opens later: their pages end with
- * digests, and reading one that is not as it was written fails (SQLITE_IOERR_DATA). `SELECT runnel_wrong_page()` reads the whole file: 0 = all is right.
+ * A path for Database.loadExtension. Loaded once, by any connection, it is under all databases that this process opens
+ * later: their pages end with digests, and reading one that is not as it was written fails (SQLITE_IOERR_DATA). `SELECT
+ * runnel_wrong_page()` reads the whole file: 0 = all is right.
  */
 export function pageChecks(): string {
   return addonPath("core");

@@ -11,7 +11,9 @@ export function checkLevel(level: number): void {
   if (!Number.isInteger(level) || level < 1 || level > LEVEL_MAX) throw new RangeError(`level is ${level}`);
 }
 
-/** Memory for what a run says it holds. @throws RunnelError Corrupt when it cannot hold that much, before any is taken. */
+/**
+ * Memory for what a run says it holds. @throws RunnelError Corrupt when it cannot hold that much, before any is taken.
+ */
 export function allocateRun(core: CoreAddon, bytes: Uint8Array, rawBytes: number): Uint8Array {
   checkSize(rawBytes, "rawBytes");
   if (!core.mayHoldRun(bytes, rawBytes)) {

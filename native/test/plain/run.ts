@@ -1,5 +1,5 @@
-// Runs the tests of bundles one after the other and writes what came of each into a file, as JSON: standard output through a
-// pipe does not arrive under Wine.    node run.js RESULTS BUNDLE…
+// Runs the tests of bundles one after the other and writes what came of each into a file, as JSON: standard output
+// through a pipe does not arrive under Wine.    node run.js RESULTS BUNDLE…
 import { writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { type GatheredTest, gatheredTests } from "./jest-globals.ts";

@@ -1,5 +1,5 @@
-// Brings the addons for Windows and their tests into a folder of their own, as an installed package has them (no compiler, no
-// sources, no jest), and runs them there under Wine.
+// Brings the addons for Windows and their tests into a folder of their own, as an installed package has them (no
+// compiler, no sources, no jest), and runs them there under Wine.
 import { spawnSync } from "node:child_process";
 import { closeSync, cpSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -17,7 +17,9 @@ const COMMON_JS = [
   "const require = createRequireOfBundle(import.meta.url), __dirname = import.meta.dirname;",
 ].join(" ");
 
-/** Bundles each test file for itself, at the same place beneath `folder`: what it reads beside itself is where it was. */
+/**
+ * Bundles each test file for itself, at the same place beneath `folder`: what it reads beside itself is where it was.
+ */
 async function bundle(folder: string, tests: readonly string[]): Promise<void> {
   await build({
     absWorkingDir: ROOT,
@@ -36,7 +38,8 @@ async function bundle(folder: string, tests: readonly string[]): Promise<void> {
 }
 
 /**
- * Runs test files, named from the project's root, in `folder`, an empty one. `beside`: files that they find in `native/test`.
+ * Runs test files, named from the project's root, in `folder`, an empty one. `beside`: files that they find in
+ * `native/test`.
  * @throws Error when they could not be run to the end.
  */
 export async function runOnWindows(

@@ -1,5 +1,5 @@
-// A process that ends, or ends its worker threads, while the addons are at work. Arguments: what is at work ("core" or "drive"), how it
-// ends ("exit" or "terminate"), how many milliseconds after it is under way, and a folder.
+// A process that ends, or ends its worker threads, while the addons are at work. Arguments: what is at work ("core" or
+// "drive"), how it ends ("exit" or "terminate"), how many milliseconds after it is under way, and a folder.
 import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { Worker, isMainThread, parentPort, workerData, type MessagePort } from "node:worker_threads";

@@ -49,7 +49,9 @@ export type TestProgram = Pick<
 export interface DriveRig {
   agent: Agent;
   program: TestProgram;
-  /** Opens a file for reading, and gives up once the agent holds the request; resolves when the program has got away. */
+  /**
+   * Opens a file for reading, and gives up once the agent holds the request; resolves when the program has got away.
+   */
   openInterrupted(path: string): Promise<void>;
   /** Waits until something is so. */
   until(what: () => Promise<boolean>): Promise<void>;

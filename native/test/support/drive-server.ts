@@ -1,5 +1,5 @@
-// Serves a mount with the fake agent behind it. A process of its own: it never touches its mount, and whoever does must not be it.
-// Over IPC: {id, method, args} → {id, result} or {id, error}.
+// Serves a mount with the fake agent behind it. A process of its own: it never touches its mount, and whoever does must
+// not be it. Over IPC: {id, method, args} → {id, result} or {id, error}.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { kernelDrive, type DriveSettings } from "../../drive.ts";

@@ -1,5 +1,6 @@
-// A stand-in for the agent and its server: a tree in memory, versions by number, cache files in a folder. It answers a Drive's requests as
-// the agent does and lets a test play the rest of the world: changes from elsewhere, silence, errors.
+// A stand-in for the agent and its server: a tree in memory, versions by number, cache files in a folder. It answers a
+// Drive's requests as the agent does and lets a test play the rest of the world: changes from elsewhere, silence,
+// errors.
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, readSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { ErrorKind } from "@runnel/shared";
@@ -66,7 +67,10 @@ export class FakeAgent {
   cacheWhole = false;
   /** Merges committed layers into a new content at once. */
   rebases = true;
-  /** A file of the root that another client moves over the next one that is made there, before its program has the answer. */
+  /**
+   * A file of the root that another client moves over the next one that is made there, before its program has the
+   * answer.
+   */
   movedOverNext = "";
 
   /** `owner`: of what others have made. */

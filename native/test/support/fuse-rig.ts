@@ -1,5 +1,6 @@
-// A mount as the contract's engine: one process serves it, another uses it, both in a mount namespace of their own where we may make one.
-// The test's process never touches the mount. A watchdog ends what hangs: it aborts the kernel's connection, then kills.
+// A mount as the contract's engine: one process serves it, another uses it, both in a mount namespace of their own
+// where we may make one. The test's process never touches the mount. A watchdog ends what hangs: it aborts the kernel's
+// connection, then kills.
 import { spawn, type ChildProcess } from "node:child_process";
 import { accessSync, constants, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, rmdir } from "node:fs/promises";
@@ -157,7 +158,8 @@ async function tearDown(parts: Parts, others: Remote[]): Promise<void> {
   for (const other of others) await other.end("SIGKILL");
   void inside;
   if (!(await server.end("SIGTERM"))) await server.end("SIGKILL");
-  // Outside the namespace the mountpoint is, and always was, an empty folder: rmdir proves it before anything is removed below it.
+  // Outside the namespace the mountpoint is, and always was, an empty folder: rmdir proves it before anything is
+  // removed below it.
   await rmdir(mountpoint);
   await rm(folder, { recursive: true, force: true });
 }

@@ -1,5 +1,5 @@
-// Mounts and unmounts a drive so many times (first argument) at a place in a folder (second), a program using it now and then. Says on
-// standard output what the process holds of the system after the first rounds and after the last.
+// Mounts and unmounts a drive so many times (first argument) at a place in a folder (second), a program using it now
+// and then. Says on standard output what the process holds of the system after the first rounds and after the last.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, readdirSync } from "node:fs";

@@ -1,5 +1,6 @@
-// A program of Windows that uses a drive through the stand-in for WinFsp's driver: the calls of POSIX that the drive's contract speaks in, each as what a
-// program of Windows does for it. What Windows has no call for fails with EOPNOTSUPP.
+// A program of Windows that uses a drive through the stand-in for WinFsp's driver: the calls of POSIX that the drive's
+// contract speaks in, each as what a program of Windows does for it. What Windows has no call for fails with
+// EOPNOTSUPP.
 import { constants } from "node:fs";
 import type { TestProgram } from "./drive-rig.ts";
 

@@ -1,5 +1,5 @@
-// The WinFsp drive as the contract's engine: drive.node with the stand-in for WinFsp's library, the fake agent and a program of Windows, all in this
-// process. Only on Windows, or Wine; the library lies beside the test.
+// The WinFsp drive as the contract's engine: drive.node with the stand-in for WinFsp's library, the fake agent and a
+// program of Windows, all in this process. Only on Windows, or Wine; the library lies beside the test.
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";

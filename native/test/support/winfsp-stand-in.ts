@@ -1,5 +1,5 @@
-// Builds the stand-in for WinFsp (test/winfsp): winfsp-x64.dll, which is the library that drive.node looks for and at the same time an addon, through
-// which a test plays the programs.
+// Builds the stand-in for WinFsp (test/winfsp): winfsp-x64.dll, which is the library that drive.node looks for and at
+// the same time an addon, through which a test plays the programs.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
