@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/drive/core/drive_core.h"
@@ -72,11 +73,11 @@ class WaitingReply final : public ResultReply {
   Result result_;
 };
 
-// Runs a call of the core, which is given the reply, and waits for its answer.
-template <typename Call>
-Result Await(Call call) {
+// Calls a method of the core with a reply and these arguments, and waits for its answer.
+template <typename Method, typename... Arguments>
+Result Await(DriveCore& core, Method method, Arguments&&... arguments) {
   const auto reply = std::make_shared<WaitingReply>();
-  call(ReplyPtr(reply));
+  (core.*method)(reply, std::forward<Arguments>(arguments)...);
   return reply->Wait();
 }
 

@@ -17,13 +17,13 @@ void Walk::Keep(uint64_t id) {
 }
 
 NTSTATUS Walk::Step(uint64_t folder, PathStep* step, EntryAnswer* found) {
-  Result result = Await([&](ReplyPtr reply) { core_.Lookup(std::move(reply), folder, step->name); });
+  Result result = Await(core_, &DriveCore::Lookup, folder, step->name);
   if (result.error == Kind::kNotFound) {
-    const Result alike = Await([&](ReplyPtr reply) { core_.FindName(std::move(reply), folder, step->name); });
+    const Result alike = Await(core_, &DriveCore::FindName, folder, step->name);
     if (alike.error != Kind::kNone) return ToNtStatus(alike.error);
     step->name = alike.text;
     WindowsNameOf(step->name, &step->wide);
-    result = Await([&](ReplyPtr reply) { core_.Lookup(std::move(reply), folder, step->name); });
+    result = Await(core_, &DriveCore::Lookup, folder, step->name);
   }
   if (result.error != Kind::kNone) return ToNtStatus(result.error);
   looked_up_.push_back(result.entry.id);
@@ -41,7 +41,7 @@ NTSTATUS Walk::Along(uint64_t from, std::wstring_view path, Place* place) {
   NTSTATUS status = SplitPath(path, &steps);
   if (status != STATUS_SUCCESS) return status;
   if (steps.empty()) {
-    const Result root = Await([&](ReplyPtr reply) { core_.GetAttributes(std::move(reply), kRootId); });
+    const Result root = Await(core_, &DriveCore::GetAttributes, kRootId);
     place->id = kRootId;
     place->attributes = root.entry.attributes;
     place->path = L"\\";

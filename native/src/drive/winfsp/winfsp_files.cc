@@ -15,8 +15,7 @@ constexpr uint32_t kOwnerWrites = 0200;
 constexpr uint32_t kPermissionMask = 07777;
 
 NTSTATUS Set(WinfspFront& front, const Opened& opened, const SetAttributes& set, FSP_FSCTL_FILE_INFO* info) {
-  const Result result =
-      Await([&](ReplyPtr reply) { front.core().SetAttributesOf(std::move(reply), opened.id, opened.handle, set); });
+  const Result result = Await(front.core(), &DriveCore::SetAttributesOf, opened.id, opened.handle, set);
   if (result.error != Kind::kNone) return ToNtStatus(result.error);
   if (info != nullptr) FillInfo(result.entry.attributes, info);
   return STATUS_SUCCESS;
@@ -69,10 +68,8 @@ NTSTATUS OpWrite(FSP_FILE_SYSTEM* file_system, PVOID context, PVOID buffer, UINT
     if (keeps_size) length = static_cast<ULONG>(offset >= size ? 0 : std::min<uint64_t>(length, size - offset));
   }
   if (length > 0) {
-    const auto write = [&](ReplyPtr reply) {
-      front.core().Write(std::move(reply), opened.handle, offset, static_cast<const char*>(buffer), length);
-    };
-    const Result written = Await(write);
+    const Result written =
+        Await(front.core(), &DriveCore::Write, opened.handle, offset, static_cast<const char*>(buffer), length);
     if (written.error != Kind::kNone) return ToNtStatus(written.error);
     *transferred = static_cast<ULONG>(written.written);
   }
@@ -87,7 +84,7 @@ NTSTATUS OpFlush(FSP_FILE_SYSTEM* file_system, PVOID context, FSP_FSCTL_FILE_INF
   }
   const Opened& opened = *OpenedOf(context);
   if (opened.handle != nullptr) {
-    const Result saved = Await([&](ReplyPtr reply) { front.core().Fsync(std::move(reply), opened.handle); });
+    const Result saved = Await(front.core(), &DriveCore::Fsync, opened.handle);
     if (saved.error != Kind::kNone) return ToNtStatus(saved.error);
   }
   return GetInfo(front, opened, info);

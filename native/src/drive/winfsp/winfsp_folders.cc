@@ -10,7 +10,7 @@ namespace runnel::drive {
 
 NTSTATUS OpGetVolumeInfo(FSP_FILE_SYSTEM* file_system, FSP_FSCTL_VOLUME_INFO* info) {
   WinfspFront& front = FrontOf(file_system);
-  const Result result = Await([&](ReplyPtr reply) { front.core().StatFilesystem(std::move(reply)); });
+  const Result result = Await(front.core(), &DriveCore::StatFilesystem);
   if (result.error != Kind::kNone) return ToNtStatus(result.error);
   info->TotalSize = result.space.total_bytes;
   info->FreeSize = result.space.available_bytes;
@@ -30,7 +30,7 @@ NTSTATUS OpReadDirectory(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR, PWS
   {
     const std::lock_guard lock(opened.mutex);
     if (opened.folder == nullptr) {
-      const Result result = Await([&](ReplyPtr reply) { front.core().OpenFolder(std::move(reply), opened.id); });
+      const Result result = Await(front.core(), &DriveCore::OpenFolder, opened.id);
       if (result.error != Kind::kNone) return ToNtStatus(result.error);
       opened.folder = result.folder;
     }

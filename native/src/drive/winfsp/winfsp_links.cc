@@ -56,7 +56,7 @@ NTSTATUS PutLink(const std::wstring& target, void* buffer, SIZE_T* size) {
 }
 
 NTSTATUS LinkOf(WinfspFront& front, uint64_t id, void* buffer, SIZE_T* size) {
-  const Result result = Await([&](ReplyPtr reply) { front.core().ReadLink(std::move(reply), id); });
+  const Result result = Await(front.core(), &DriveCore::ReadLink, id);
   if (result.error != Kind::kNone) return ToNtStatus(result.error);
   std::wstring target;
   return TargetOf(result.text, &target) ? PutLink(target, buffer, size) : STATUS_IO_REPARSE_DATA_INVALID;
@@ -122,13 +122,10 @@ NTSTATUS OpSetReparsePoint(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR na
     if (place.folder == 0) return STATUS_ACCESS_DENIED;
     const bool is_empty = opened.is_folder || place.attributes.size_bytes == 0;
     if (!is_empty || TypeOf(place.attributes.mode) == FileType::kSymlink) return STATUS_NOT_SUPPORTED;
-    const auto remove = [&](ReplyPtr reply) {
-      front.core().Remove(std::move(reply), place.folder, place.last.name, opened.is_folder);
-    };
-    if (const Result removed = Await(remove); removed.error != Kind::kNone) return ToNtStatus(removed.error);
-    const Result made = Await([&](ReplyPtr reply) {
-      front.core().Make(std::move(reply), place.folder, place.last.name, FileType::kSymlink, 0777, 0, target);
-    });
+    const Result removed = Await(front.core(), &DriveCore::Remove, place.folder, place.last.name, opened.is_folder);
+    if (removed.error != Kind::kNone) return ToNtStatus(removed.error);
+    const Result made =
+        Await(front.core(), &DriveCore::Make, place.folder, place.last.name, FileType::kSymlink, 0777, 0, target);
     if (made.error != Kind::kNone) return ToNtStatus(made.error);
     front.Replace(&opened, made.entry.id);
     return STATUS_SUCCESS;

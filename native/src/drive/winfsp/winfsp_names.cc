@@ -47,11 +47,11 @@ NTSTATUS OpenPlace(WinfspFront& front, Walk* walk, const Place& place, UINT32 ac
   Attributes attributes = place.attributes;
   if (TypeOf(attributes.mode) == FileType::kFile && (access & kOpensContent) != 0) {
     const int flags = (access & kWrites) != 0 ? O_RDWR : O_RDONLY;
-    const Result opened = Await([&](ReplyPtr reply) { front.core().Open(std::move(reply), place.id, flags); });
+    const Result opened = Await(front.core(), &DriveCore::Open, place.id, flags);
     if (opened.error != Kind::kNone) return ToNtStatus(opened.error);
     handle = opened.handle;
     // The size is that of the version that was opened.
-    const Result now = Await([&](ReplyPtr reply) { front.core().GetAttributes(std::move(reply), place.id); });
+    const Result now = Await(front.core(), &DriveCore::GetAttributes, place.id);
     if (now.error == Kind::kNone) attributes = now.entry.attributes;
   }
   walk->Keep(place.id);
@@ -73,13 +73,9 @@ NTSTATUS MakeAt(WinfspFront& front, const Place& place, const Making& making, PV
   const bool is_folder = (making.options & FILE_DIRECTORY_FILE) != 0;
   // Only who insists on a new file has to wait until it is known that there is none.
   const int flags = O_RDWR | O_CREAT | (DispositionOf(making.options) == kCreate ? O_EXCL : 0);
-  const Result made = Await([&](ReplyPtr reply) {
-    if (is_folder) {
-      core.Make(std::move(reply), place.folder, place.last.name, FileType::kFolder, making.mode, 0, {});
-    } else {
-      core.Create(std::move(reply), place.folder, place.last.name, making.mode, flags);
-    }
-  });
+  const Result made =
+      is_folder ? Await(core, &DriveCore::Make, place.folder, place.last.name, FileType::kFolder, making.mode, 0, "")
+                : Await(core, &DriveCore::Create, place.folder, place.last.name, making.mode, flags);
   if (made.error != Kind::kNone) return ToNtStatus(made.error);
   *context = front.Add(made.entry.id, made.entry.attributes, made.handle);
   FillInfo(made.entry.attributes, info);
@@ -172,15 +168,13 @@ VOID OpCleanup(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR name, ULONG fl
       Place place;
       const NTSTATUS status = FindOpened(front, &walk, name, *opened, &place);
       if (status != STATUS_SUCCESS || place.folder == 0) return status;
-      const auto remove = [&](ReplyPtr reply) {
-        front.core().Remove(std::move(reply), place.folder, place.last.name, opened->is_folder);
-      };
-      return ToNtStatus(Await(remove).error);
+      const Result removed = Await(front.core(), &DriveCore::Remove, place.folder, place.last.name, opened->is_folder);
+      return ToNtStatus(removed.error);
     });
     return;
   }
   if (opened->handle == nullptr) return;
-  (void)Await([&](ReplyPtr reply) { front.core().Flush(std::move(reply), opened->handle); });
+  (void)Await(front.core(), &DriveCore::Flush, opened->handle);
 }
 
 VOID OpClose(FSP_FILE_SYSTEM* file_system, PVOID context) { FrontOf(file_system).Remove(OpenedOf(context)); }
@@ -191,7 +185,7 @@ NTSTATUS OpCanDelete(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR) {
   if (front.is_read_only()) return STATUS_MEDIA_WRITE_PROTECTED;
   if (opened.is_root) return STATUS_CANNOT_DELETE;
   if (!opened.is_folder) return STATUS_SUCCESS;
-  const Result any = Await([&](ReplyPtr reply) { front.core().FindName(std::move(reply), opened.id, std::nullopt); });
+  const Result any = Await(front.core(), &DriveCore::FindName, opened.id, std::nullopt);
   if (any.error == Kind::kNotFound) return STATUS_SUCCESS;
   return any.error == Kind::kNone ? STATUS_DIRECTORY_NOT_EMPTY : ToNtStatus(any.error);
 }
@@ -224,10 +218,9 @@ NTSTATUS OpRename(FSP_FILE_SYSTEM* file_system, PVOID context, PWSTR name, PWSTR
     } else {
       how = RenameHow::kReplace;
     }
-    const auto rename = [&](ReplyPtr reply) {
-      front.core().Rename(std::move(reply), from.folder, from.last.name, to.folder, to_name, how);
-    };
-    return ToNtStatus(Await(rename).error);
+    const Result renamed =
+        Await(front.core(), &DriveCore::Rename, from.folder, from.last.name, to.folder, to_name, how);
+    return ToNtStatus(renamed.error);
   });
 }
 

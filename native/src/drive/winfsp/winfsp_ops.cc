@@ -47,7 +47,7 @@ const FSP_FILE_SYSTEM_INTERFACE& WinfspOps() {
 }
 
 Result AttributesOf(WinfspFront& front, const Opened& opened) {
-  return Await([&](ReplyPtr reply) { front.core().GetAttributes(std::move(reply), opened.id); });
+  return Await(front.core(), &DriveCore::GetAttributes, opened.id);
 }
 
 NTSTATUS GetInfo(WinfspFront& front, const Opened& opened, FSP_FSCTL_FILE_INFO* info) {
