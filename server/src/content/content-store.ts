@@ -180,7 +180,7 @@ export interface SalvageReport {
   /** Commits that were not in the folder and are now. */
   shown: number;
   /** Newer files of other programs that a commit's name was taken from. */
-  keptBeside: { path: string; keptBeside: string }[];
+  conflictCopies: { path: string; conflictCopy: string }[];
   /** Commits that could not be shown: their bytes could not be verified, or their place cannot be reached. */
   missing: { path: string; seq: number }[];
 }

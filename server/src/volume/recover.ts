@@ -78,10 +78,12 @@ async function makeAnew(deps: RecoverDeps, engine: ContentEngine, log: Log): Pro
   return { meta, facts: await meta.facts(), commits: [], handles: new Map(), salvaged: report };
 }
 
-function noticesOf({ shown, keptBeside, missing }: SalvageReport, atMs: number): Notice[] {
+function noticesOf({ shown, conflictCopies, missing }: SalvageReport, atMs: number): Notice[] {
   return [
     ...(shown > 0 ? [{ kind: "salvaged", changes: shown, atMs } as const] : []),
-    ...keptBeside.map((each) => ({ kind: "conflict", ...each, atMs }) as const),
+    ...conflictCopies.map(
+      ({ path, conflictCopy }) => ({ kind: "conflict", path, keptBeside: conflictCopy, atMs }) as const,
+    ),
     ...missing.map((each) => ({ kind: "missing", ...each, atMs }) as const),
   ];
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { LIMITS, TIMING } from "@runnel/shared";
 import type { Change } from "@runnel/shared";
 import type { FeedSender, Holder } from "../../src/feed/holder.ts";
-import { Follower, Scene, TERM_MS, edited, made, relinked } from "./followers.ts";
+import { Follower, Scene, TERM_MS, edited, changeOf, relinked } from "./followers.ts";
 
 describe("a change", () => {
   test("[W13] goes to those who follow its folder, the committer among them, in seq order, and to no other", async () => {
@@ -13,7 +13,7 @@ describe("a change", () => {
     const all = scene.follower("all", "all");
     const elsewhere = scene.follower("elsewhere", [9]);
     const nothing = scene.follower("nothing", []);
-    for (const [seq, folder] of [1, 5, 7, 1, 8].entries()) await scene.commit(made(seq + 1, folder), here);
+    for (const [seq, folder] of [1, 5, 7, 1, 8].entries()) await scene.commit(changeOf(seq + 1, folder), here);
     expect(here.seqs).toEqual([1, 2, 4]);
     expect(both.seqs).toEqual([1, 3, 4]);
     expect(all.seqs).toEqual([1, 2, 3, 4, 5]);
@@ -23,7 +23,7 @@ describe("a change", () => {
   test("[W13] of a followed folder itself is told to who follows it", async () => {
     const scene = new Scene();
     const one = scene.follower("one", [5]);
-    await scene.commit(made(1, 1, 5));
+    await scene.commit(changeOf(1, 1, 5));
     expect(one.seqs).toEqual([1]);
   });
 
@@ -78,7 +78,7 @@ describe("a commit", () => {
     const writer = scene.follower("writer");
     const first = scene.follower("first");
     const second = scene.follower("second", "all");
-    const commit = await scene.commit(made(1, 1), writer);
+    const commit = await scene.commit(changeOf(1, 1), writer);
     await scene.clock.advance(100);
     first.ack(1);
     await scene.clock.advance(100);
@@ -99,14 +99,14 @@ describe("a commit", () => {
       );
       if (how === "is idle") scene.feed.idle(other.holder);
       if (how.startsWith("gave")) scene.feed.detach(other.holder, true);
-      expect(await scene.answeredAfter(await scene.commit(made(1, 1), writer))).toBe(0);
+      expect(await scene.answeredAfter(await scene.commit(changeOf(1, 1), writer))).toBe(0);
     },
   );
 
   test("[W15] by nobody (another program on the server) waits for all", async () => {
     const scene = new Scene();
     const one = scene.follower("one");
-    const commit = await scene.commit(made(1, 1));
+    const commit = await scene.commit(changeOf(1, 1));
     expect(commit.isAnswered).toBe(false);
     one.ack(1);
     expect(await scene.answeredAfter(commit)).toBe(0);
@@ -117,7 +117,7 @@ describe("a commit", () => {
     const writer = scene.follower("writer");
     scene.follower("silent");
     await scene.clock.advance(5_000);
-    expect(await scene.answeredAfter(await scene.commit(made(1, 1), writer))).toBe(TERM_MS - 5_000);
+    expect(await scene.answeredAfter(await scene.commit(changeOf(1, 1), writer))).toBe(TERM_MS - 5_000);
   });
 
   test("[W162] over a slow line is waited for as long as its lease lasts there: four round trips", async () => {
@@ -126,20 +126,20 @@ describe("a commit", () => {
     const far = scene.follower("far", [1], true, 8_000);
     expect(far.holder.termMs).toBe(32_000);
     await scene.clock.advance(5_000);
-    expect(await scene.answeredAfter(await scene.commit(made(1, 1), writer))).toBe(32_000 - 5_000);
+    expect(await scene.answeredAfter(await scene.commit(changeOf(1, 1), writer))).toBe(32_000 - 5_000);
     expect(scene.follower("near", [1], true, 2_000).holder.termMs).toBe(TERM_MS);
   });
 
   test("[W19] [W162] is waited for so long after a restart too", async () => {
     const scene = new Scene([{ instance: "far", termMs: 32_000 }]);
-    expect(await scene.answeredAfter(await scene.commit(made(1, 1)))).toBe(32_000);
+    expect(await scene.answeredAfter(await scene.commit(changeOf(1, 1)))).toBe(32_000);
   });
 
   test("[W15] waits at most a term, however often a follower renews without acknowledging", async () => {
     const scene = new Scene();
     const writer = scene.follower("writer");
     const pinging = scene.follower("pinging");
-    const commit = await scene.commit(made(1, 1), writer);
+    const commit = await scene.commit(changeOf(1, 1), writer);
     for (let second = 0; second < 19; second++) {
       await scene.clock.advance(1_000);
       expect(pinging.renew()).toBe(true);
@@ -154,7 +154,7 @@ describe("a commit", () => {
     const scene = new Scene();
     const writer = scene.follower("writer");
     const one = scene.follower("one");
-    const commits = await Promise.all([1, 2, 3, 4].map((seq) => scene.commit(made(seq, 1), writer)));
+    const commits = await Promise.all([1, 2, 3, 4].map((seq) => scene.commit(changeOf(seq, 1), writer)));
     one.ack(3);
     await scene.clock.advance(0);
     expect(commits.map(({ isAnswered }) => isAnswered)).toEqual([true, true, true, false]);
@@ -170,7 +170,7 @@ describe("a commit", () => {
     const scene = new Scene();
     const writer = scene.follower("writer");
     const others = Array.from({ length: 200 }, (_, index) => scene.follower(`follower ${index}`));
-    const commit = await scene.commit(made(1, 1), writer);
+    const commit = await scene.commit(changeOf(1, 1), writer);
     expect(others.every(({ seqs }) => seqs.length === 1)).toBe(true);
     for (const [index, other] of others.entries()) scene.clock.after(50 + index / 10, () => other.ack(1));
     expect(await scene.answeredAfter(commit)).toBeCloseTo(69.9, 5);
@@ -182,7 +182,7 @@ describe("a commit", () => {
       const scene = new Scene();
       const writer = scene.follower("writer");
       const other = scene.follower("other");
-      const commit = await scene.commit(made(1, 1), writer);
+      const commit = await scene.commit(changeOf(1, 1), writer);
       if (how === "idle") scene.feed.idle(other.holder);
       else scene.feed.detach(other.holder, true);
       expect(await scene.answeredAfter(commit)).toBe(0);
@@ -193,10 +193,10 @@ describe("a commit", () => {
     const scene = new Scene();
     const other = scene.follower("other");
     scene.feed.idle(other.holder);
-    await scene.commit(made(1, 1));
+    await scene.commit(changeOf(1, 1));
     expect(other.seqs).toEqual([1]);
     expect(other.renew()).toBe(true);
-    const commit = await scene.commit(made(2, 1));
+    const commit = await scene.commit(changeOf(2, 1));
     expect(commit.isAnswered).toBe(false);
     other.ack(2);
     expect(await scene.answeredAfter(commit)).toBe(0);
@@ -209,7 +209,7 @@ describe("a commit", () => {
     scene.follower("slower");
     const quick = scene.follower("quick");
     await scene.clock.advance(1_000);
-    await scene.commit(made(7, 1), writer, 42);
+    await scene.commit(changeOf(7, 1), writer, 42);
     quick.ack(7);
     await scene.clock.advance(199);
     expect(writer.said).toEqual([["changes", 7]]);
@@ -223,7 +223,7 @@ describe("a commit", () => {
     const scene = new Scene();
     const writer = scene.follower("writer");
     const other = scene.follower("other");
-    await scene.commit(made(1, 1), writer);
+    await scene.commit(changeOf(1, 1), writer);
     await scene.clock.advance(100);
     other.ack(1);
     await scene.clock.advance(1_000);
@@ -234,7 +234,7 @@ describe("a commit", () => {
     const scene = new Scene();
     const writer = scene.follower("writer");
     scene.follower("slow");
-    await scene.commit(made(1, 1), writer, 42);
+    await scene.commit(changeOf(1, 1), writer, 42);
     const again = new Follower(scene.feed, "writer", 1);
     await scene.clock.advance(300);
     expect(again.said).toMatchObject([["waiting", 42, ["slow's laptop"], expect.any(Number)]]);
@@ -245,7 +245,7 @@ describe("a commit", () => {
     const writer = scene.follower("writer");
     const before = writer.holder;
     const again = new Follower(scene.feed, "writer").follows("all");
-    const answer = scene.feed.publish([made(1, 1)], before, 1);
+    const answer = scene.feed.publish([changeOf(1, 1)], before, 1);
     await scene.clock.advance(0);
     await answer;
     expect(again.seqs).toEqual([1]);
@@ -272,7 +272,7 @@ describe("a lease", () => {
     const one = scene.follower("one");
     scene.feed.withdraw();
     expect(one.renew()).toBe(false);
-    const commit = await scene.commit(made(1, 1));
+    const commit = await scene.commit(changeOf(1, 1));
     expect(await scene.answeredAfter(commit)).toBe(TERM_MS);
     one.ack(1);
     expect(one.renew()).toBe(false);
@@ -284,7 +284,7 @@ describe("a lease", () => {
     const scene = new Scene();
     const writer = scene.follower("writer");
     const deaf = scene.follower("deaf");
-    await scene.commit(made(1, 1), writer);
+    await scene.commit(changeOf(1, 1), writer);
     await scene.clock.advance(10_000);
     expect(deaf.renew()).toBe(true);
     await scene.clock.advance(9_999);
@@ -299,7 +299,7 @@ describe("a lease", () => {
     for (let term = 0; term < TIMING.probationTerms; term++) {
       expect(again.renew()).toBe(false);
       const seq = 2 + term;
-      waited += await scene.answeredAfter(await scene.commit(made(seq, 1), writer));
+      waited += await scene.answeredAfter(await scene.commit(changeOf(seq, 1), writer));
       writer.ack(seq);
       again.ack(seq);
       await scene.clock.advance(TERM_MS - 100);
@@ -313,7 +313,7 @@ describe("a lease", () => {
   test("[W18] [limit probationTerms] on probation is not got by leaving and coming back", async () => {
     const scene = new Scene();
     const deaf = scene.follower("deaf");
-    await scene.commit(made(1, 1));
+    await scene.commit(changeOf(1, 1));
     await scene.clock.advance(10_000);
     deaf.renew();
     await scene.clock.advance(10_001);
@@ -332,7 +332,7 @@ describe("a lease", () => {
     let waited = 0;
     let seq = 0;
     const write = async (): Promise<number> => {
-      const commit = await scene.commit(made(++seq, 1), writer);
+      const commit = await scene.commit(changeOf(++seq, 1), writer);
       const ms = await scene.answeredAfter(commit);
       writer.ack(seq);
       waited += ms;
@@ -359,7 +359,7 @@ describe("a lease", () => {
     const pings = setPings(scene, deaf, 5_000);
     let waited = 0;
     for (let seq = 1; seq < 20; seq++) {
-      const commit = await scene.commit(made(seq, 1), writer);
+      const commit = await scene.commit(changeOf(seq, 1), writer);
       waited += await scene.answeredAfter(commit);
       writer.ack(seq);
       writer.renew();
@@ -372,7 +372,7 @@ describe("a lease", () => {
     const scene = new Scene();
     const asleep = scene.follower("asleep");
     await scene.clock.advance(1_000);
-    const commit = await scene.commit(made(1, 1));
+    const commit = await scene.commit(changeOf(1, 1));
     expect(await scene.answeredAfter(commit)).toBe(TERM_MS - 1_000);
     await scene.clock.advance(10 * TERM_MS);
     // It wakes: its timer asks before what came in is read.
@@ -385,7 +385,7 @@ describe("a lease", () => {
   test("[W18] is not taken from one that is idle and acknowledges late", async () => {
     const scene = new Scene();
     const idle = scene.follower("idle");
-    await scene.commit(made(1, 1));
+    await scene.commit(changeOf(1, 1));
     scene.feed.idle(idle.holder);
     await scene.clock.advance(3 * TERM_MS);
     expect(idle.isClosed).toBe(false);
@@ -417,8 +417,8 @@ describe("a lost connection", () => {
     const lost = scene.follower("lost");
     await scene.clock.advance(4_000);
     scene.feed.detach(lost.holder, false);
-    expect(await scene.answeredAfter(await scene.commit(made(1, 1)))).toBe(TERM_MS - 4_000);
-    expect(await scene.answeredAfter(await scene.commit(made(2, 1)))).toBe(0);
+    expect(await scene.answeredAfter(await scene.commit(changeOf(1, 1)))).toBe(TERM_MS - 4_000);
+    expect(await scene.answeredAfter(await scene.commit(changeOf(2, 1)))).toBe(0);
     expect(lost.seqs).toEqual([]);
   });
 
@@ -426,7 +426,7 @@ describe("a lost connection", () => {
     const scene = new Scene();
     const lost = scene.follower("lost");
     scene.feed.detach(lost.holder, false);
-    const commit = await scene.commit(made(1, 1));
+    const commit = await scene.commit(changeOf(1, 1));
     const again = new Follower(scene.feed, "lost", 0).follows([1], false);
     await scene.clock.advance(1_000);
     expect(commit.isAnswered).toBe(false);
@@ -437,7 +437,7 @@ describe("a lost connection", () => {
   test("[W17] after which the client says that it had applied the change is waited for no longer", async () => {
     const scene = new Scene();
     const lost = scene.follower("lost");
-    const commit = await scene.commit(made(1, 1));
+    const commit = await scene.commit(changeOf(1, 1));
     scene.feed.detach(lost.holder, false);
     const again = new Follower(scene.feed, "lost", 1);
     expect(await scene.answeredAfter(commit)).toBe(0);
@@ -451,8 +451,8 @@ describe("a lost connection", () => {
     await scene.clock.advance(1_000);
     // Attached, what it follows not yet said again.
     const again = new Follower(scene.feed, "lost", 0);
-    const inItsFolder = await scene.commit(made(1, 1));
-    const elsewhere = await scene.commit(made(2, 9));
+    const inItsFolder = await scene.commit(changeOf(1, 1));
+    const elsewhere = await scene.commit(changeOf(2, 9));
     expect([inItsFolder.isAnswered, elsewhere.isAnswered]).toEqual([false, false]);
     again.follows([1], true);
     await scene.clock.advance(0);
@@ -465,10 +465,10 @@ describe("a lost connection", () => {
   test("[W17] and a client that was not resumed and lists anew: waiting ends when it speaks", async () => {
     const scene = new Scene();
     const lost = scene.follower("lost", "all");
-    const commit = await scene.commit(made(5, 1));
+    const commit = await scene.commit(changeOf(5, 1));
     scene.feed.detach(lost.holder, false);
     const again = new Follower(scene.feed, "lost", 0);
-    const second = await scene.commit(made(6, 1));
+    const second = await scene.commit(changeOf(6, 1));
     expect([commit.isAnswered, second.isAnswered]).toEqual([false, false]);
     again.renew();
     await scene.clock.advance(0);
@@ -481,10 +481,10 @@ describe("a lost connection", () => {
     const second = new Follower(scene.feed, "one", 0).follows([1], false);
     expect(first.isClosed).toBe(true);
     expect(first.renew()).toBe(false);
-    await scene.commit(made(1, 1));
+    await scene.commit(changeOf(1, 1));
     expect([first.seqs, second.seqs]).toEqual([[], [1]]);
     scene.feed.detach(first.holder, false);
-    await scene.commit(made(2, 1));
+    await scene.commit(changeOf(2, 1));
     expect(second.seqs).toEqual([1, 2]);
     expect(scene.feed.attachments).toBe(1);
   });
@@ -504,14 +504,14 @@ describe("a restart", () => {
   test("[W19] no commit is answered before a term has passed, whatever it touches", async () => {
     const scene = new Scene(["a", "b"]);
     await scene.clock.advance(7_000);
-    const commit = await scene.commit(made(1, 77));
+    const commit = await scene.commit(changeOf(1, 77));
     expect(await scene.answeredAfter(commit)).toBe(TERM_MS - 7_000);
-    expect(await scene.answeredAfter(await scene.commit(made(2, 77)))).toBe(0);
+    expect(await scene.answeredAfter(await scene.commit(changeOf(2, 77)))).toBe(0);
   });
 
   test("[W19] or until each that was attached has come back and spoken", async () => {
     const scene = new Scene(["a", "b"]);
-    const commit = await scene.commit(made(1, 77));
+    const commit = await scene.commit(changeOf(1, 77));
     const a = new Follower(scene.feed, "a", 0).follows([1], false);
     const b = new Follower(scene.feed, "b", 0).follows("all", false);
     a.renew();
@@ -543,13 +543,13 @@ describe("a restart", () => {
   test("[W19] the committer does not wait for itself", async () => {
     const scene = new Scene(["a"]);
     const a = new Follower(scene.feed, "a", 0).follows([1], false);
-    expect(await scene.answeredAfter(await scene.commit(made(1, 1), a))).toBe(0);
+    expect(await scene.answeredAfter(await scene.commit(changeOf(1, 1), a))).toBe(0);
   });
 
   test("[W16] names them as what they are", async () => {
     const scene = new Scene(["a"]);
     const writer = scene.follower("writer");
-    await scene.commit(made(1, 1), writer, 3);
+    await scene.commit(changeOf(1, 1), writer, 3);
     await scene.clock.advance(200);
     expect(writer.said.at(-1)).toMatchObject(["waiting", 3, ["a client from before the restart"], expect.any(Number)]);
   });
@@ -558,7 +558,8 @@ describe("a restart", () => {
 describe("a backlog", () => {
   async function overflowed(scene: Scene): Promise<Follower> {
     const slow = scene.follower("slow", "all");
-    for (let seq = 1; seq <= LIMITS.feedBacklogItems + 1; seq++) void scene.feed.publish([made(seq, 1)], undefined, 0);
+    for (let seq = 1; seq <= LIMITS.feedBacklogItems + 1; seq++)
+      void scene.feed.publish([changeOf(seq, 1)], undefined, 0);
     await scene.clock.advance(0);
     return slow;
   }
@@ -568,7 +569,7 @@ describe("a backlog", () => {
     const slow = await overflowed(scene);
     const last = LIMITS.feedBacklogItems + 1;
     expect(slow.said.at(-1)).toEqual(["listAgain", last]);
-    await scene.commit(made(last + 1, 1));
+    await scene.commit(changeOf(last + 1, 1));
     expect(slow.said.at(-1)).toEqual(["listAgain", last]);
     expect(slow.holder.due).toHaveLength(1);
   });
@@ -577,17 +578,17 @@ describe("a backlog", () => {
     const scene = new Scene();
     const slow = await overflowed(scene);
     const last = LIMITS.feedBacklogItems + 1;
-    const commit = await scene.commit(made(last + 1, 1));
+    const commit = await scene.commit(changeOf(last + 1, 1));
     slow.ack(last - 1);
     await scene.clock.advance(100);
     expect(commit.isAnswered).toBe(false);
     slow.ack(last);
     expect(await scene.answeredAfter(commit)).toBe(0);
-    expect(await scene.answeredAfter(await scene.commit(made(last + 2, 1)))).toBe(0);
+    expect(await scene.answeredAfter(await scene.commit(changeOf(last + 2, 1)))).toBe(0);
 
     const other = new Scene();
     await overflowed(other);
-    expect(await other.answeredAfter(await other.commit(made(last + 1, 1)))).toBe(TERM_MS);
+    expect(await other.answeredAfter(await other.commit(changeOf(last + 1, 1)))).toBe(TERM_MS);
   });
 
   test("[W60] what is followed anew is sent again", async () => {
@@ -595,7 +596,7 @@ describe("a backlog", () => {
     const slow = await overflowed(scene);
     const last = LIMITS.feedBacklogItems + 1;
     scene.feed.follow(slow.holder, 1);
-    const commit = await scene.commit(made(last + 1, 1));
+    const commit = await scene.commit(changeOf(last + 1, 1));
     expect(slow.seqs.at(-1)).toBe(last + 1);
     slow.ack(last);
     await scene.clock.advance(0);
@@ -607,10 +608,11 @@ describe("a backlog", () => {
   test("[W18] [W60] does not start the term anew in which something must be acknowledged", async () => {
     const scene = new Scene();
     const slow = scene.follower("slow", "all");
-    void scene.feed.publish([made(1, 1)], undefined, 0);
+    void scene.feed.publish([changeOf(1, 1)], undefined, 0);
     await scene.clock.advance(15_000);
     slow.renew();
-    for (let seq = 2; seq <= LIMITS.feedBacklogItems + 1; seq++) void scene.feed.publish([made(seq, 1)], undefined, 0);
+    for (let seq = 2; seq <= LIMITS.feedBacklogItems + 1; seq++)
+      void scene.feed.publish([changeOf(seq, 1)], undefined, 0);
     await scene.clock.advance(5_001);
     expect(slow.isClosed).toBe(true);
   });
@@ -620,7 +622,7 @@ describe("the feed", () => {
   test("closes every follower and leaves no timer", async () => {
     const scene = new Scene();
     const one = scene.follower("one");
-    await scene.commit(made(1, 1));
+    await scene.commit(changeOf(1, 1));
     await scene.clock.advance(300);
     scene.feed.close();
     expect(one.isClosed).toBe(true);

@@ -7,14 +7,14 @@ import type { FeedSender, Holder } from "../../src/feed/holder.ts";
 
 export const TERM_MS = 20_000;
 
-export type Said =
+export type FollowerEvent =
   | ["changes", ...number[]]
   | ["listAgain", number]
   | ["waiting", number, readonly string[], number]
   | ["close", string];
 
 export class Follower implements FeedSender {
-  readonly said: Said[] = [];
+  readonly said: FollowerEvent[] = [];
   readonly feed: Feed;
   holder: Holder;
 
@@ -87,7 +87,7 @@ function state(node: number, more: Partial<NodeState> = {}): NodeState {
 }
 
 /** A name made in a folder. */
-export function made(seq: number, folder: number, node = 1000 + seq): Change {
+export function changeOf(seq: number, folder: number, node = 1000 + seq): Change {
   return {
     seq,
     bindings: [{ folder, name: `n${seq}`, node }],
@@ -104,7 +104,7 @@ export function edited(seq: number, node: number): Change {
 /** A name of a file that has others: `nlink` is what it has afterwards. */
 export function relinked(seq: number, folder: number, node: number, nlink: number, isMade: boolean): Change {
   return {
-    ...made(seq, folder, node),
+    ...changeOf(seq, folder, node),
     bindings: [{ folder, name: "n", node: isMade ? node : 0 }],
     nodes: [state(node, { nlink })],
   };

@@ -5,7 +5,7 @@ import { SeededRandom, SimulatedClock, TIMING } from "@runnel/shared";
 import type { Change } from "@runnel/shared";
 import { Feed } from "../../src/feed/feed.ts";
 import type { FeedSender, Holder } from "../../src/feed/holder.ts";
-import { TERM_MS, made } from "./followers.ts";
+import { TERM_MS, changeOf } from "./followers.ts";
 
 const FOLDERS = 4;
 const STEPS = 1500;
@@ -267,7 +267,7 @@ class World {
   commit(): void {
     const folder = this.random.below(FOLDERS);
     const seq = this.history.length + 1;
-    const change = made(seq, folder);
+    const change = changeOf(seq, folder);
     this.history.push(change);
     const by = this.random.coin(0.7) ? this.clients[this.random.below(this.clients.length)] : undefined;
     const startMs = this.clock.bootMs();

@@ -180,7 +180,7 @@ function describeTakenIn(using: Using): void {
 }
 
 /** No change, nothing stored, no seq spent. */
-async function overtaken(h: Harness, operation: Parameters<Harness["run"]>[0]): Promise<void> {
+async function expectSuperseded(h: Harness, operation: Parameters<Harness["run"]>[0]): Promise<void> {
   const before = await h.store.facts();
   const rows = await h.store.diskRows(ROOT);
   expect((await h.run(operation)).change).toBeUndefined();
@@ -188,20 +188,28 @@ async function overtaken(h: Harness, operation: Parameters<Harness["run"]>[0]): 
   expect(await h.store.diskRows(ROOT)).toEqual(rows);
 }
 
-function describeOvertaken(using: Using): void {
+function describeSuperseded(using: Using): void {
   const disk = diskRow(0, 0, "");
 
   test(
     "by a committed name that is not up",
     using(async (h) => {
       const node = await h.make(ROOT, "a");
-      await overtaken(h, { op: "externalMake", folder: ROOT, name: "a", attributes: FILE, sizeBytes: 3, disk });
-      await overtaken(h, { op: "externalRemove", folder: ROOT, name: "a", node });
+      await expectSuperseded(h, { op: "externalMake", folder: ROOT, name: "a", attributes: FILE, sizeBytes: 3, disk });
+      await expectSuperseded(h, { op: "externalRemove", folder: ROOT, name: "a", node });
       const b = await h.external(ROOT, "b");
-      await overtaken(h, { op: "externalLink", node: b, folder: ROOT, name: "a", disk });
-      await overtaken(h, { op: "externalRename", folder: ROOT, name: "b", node: b, toFolder: ROOT, toName: "a", disk });
-      await overtaken(h, { op: "externalAttributes", node, change: { mode: 0 }, disk });
-      await overtaken(h, { op: "externalWrite", node, sizeBytes: 3, change: {}, disk });
+      await expectSuperseded(h, { op: "externalLink", node: b, folder: ROOT, name: "a", disk });
+      await expectSuperseded(h, {
+        op: "externalRename",
+        folder: ROOT,
+        name: "b",
+        node: b,
+        toFolder: ROOT,
+        toName: "a",
+        disk,
+      });
+      await expectSuperseded(h, { op: "externalAttributes", node, change: { mode: 0 }, disk });
+      await expectSuperseded(h, { op: "externalWrite", node, sizeBytes: 3, change: {}, disk });
     }),
   );
 
@@ -211,15 +219,31 @@ function describeOvertaken(using: Using): void {
       const [a, b] = [await h.external(ROOT, "a"), await h.external(ROOT, "b")];
       await h.run(h.remove(ROOT, "a", a));
       await h.run(h.rename([ROOT, "b"], b, [ROOT, "c"]));
-      await overtaken(h, { op: "externalMake", folder: ROOT, name: "a", attributes: FILE, sizeBytes: 3, disk });
-      await overtaken(h, { op: "externalRemove", folder: ROOT, name: "a", node: a });
-      await overtaken(h, { op: "externalWrite", node: a, sizeBytes: 1, change: {}, disk });
-      await overtaken(h, { op: "externalLink", node: a, folder: ROOT, name: "x", disk });
-      await overtaken(h, { op: "externalAttributes", node: a, change: { mode: 0 }, disk });
-      await overtaken(h, { op: "externalRemove", folder: ROOT, name: "b", node: b });
-      await overtaken(h, { op: "externalRename", folder: ROOT, name: "b", node: b, toFolder: ROOT, toName: "x", disk });
+      await expectSuperseded(h, { op: "externalMake", folder: ROOT, name: "a", attributes: FILE, sizeBytes: 3, disk });
+      await expectSuperseded(h, { op: "externalRemove", folder: ROOT, name: "a", node: a });
+      await expectSuperseded(h, { op: "externalWrite", node: a, sizeBytes: 1, change: {}, disk });
+      await expectSuperseded(h, { op: "externalLink", node: a, folder: ROOT, name: "x", disk });
+      await expectSuperseded(h, { op: "externalAttributes", node: a, change: { mode: 0 }, disk });
+      await expectSuperseded(h, { op: "externalRemove", folder: ROOT, name: "b", node: b });
+      await expectSuperseded(h, {
+        op: "externalRename",
+        folder: ROOT,
+        name: "b",
+        node: b,
+        toFolder: ROOT,
+        toName: "x",
+        disk,
+      });
       const d = await h.external(ROOT, "d");
-      await overtaken(h, { op: "externalRename", folder: ROOT, name: "d", node: d, toFolder: ROOT, toName: "a", disk });
+      await expectSuperseded(h, {
+        op: "externalRename",
+        folder: ROOT,
+        name: "d",
+        node: d,
+        toFolder: ROOT,
+        toName: "a",
+        disk,
+      });
     }),
   );
 
@@ -228,10 +252,18 @@ function describeOvertaken(using: Using): void {
     using(async (h) => {
       const node = await h.external(ROOT, "a");
       await h.run(h.write(node, 1, "new"));
-      await overtaken(h, { op: "externalWrite", node, sizeBytes: 1, change: {}, disk });
-      await overtaken(h, { op: "externalRemove", folder: ROOT, name: "a", node });
+      await expectSuperseded(h, { op: "externalWrite", node, sizeBytes: 1, change: {}, disk });
+      await expectSuperseded(h, { op: "externalRemove", folder: ROOT, name: "a", node });
       const b = await h.external(ROOT, "b");
-      await overtaken(h, { op: "externalRename", folder: ROOT, name: "b", node: b, toFolder: ROOT, toName: "a", disk });
+      await expectSuperseded(h, {
+        op: "externalRename",
+        folder: ROOT,
+        name: "b",
+        node: b,
+        toFolder: ROOT,
+        toName: "a",
+        disk,
+      });
       await h.up(ROOT, "a");
       expect((await h.run({ op: "externalWrite", node, sizeBytes: 1, change: {}, disk })).change).toBeDefined();
     }),
@@ -243,10 +275,10 @@ function describeOvertaken(using: Using): void {
       const make = { op: "externalMake", folder: ROOT, name: "d", attributes: FOLDER, sizeBytes: 0, disk } as const;
       const folder = (await h.run(make)).result.node;
       const inner = await h.make(folder, "a");
-      await overtaken(h, { op: "externalRemove", folder: ROOT, name: "d", node: folder });
+      await expectSuperseded(h, { op: "externalRemove", folder: ROOT, name: "d", node: folder });
       await h.run(h.remove(folder, "a", inner));
       await h.run(h.remove(ROOT, "d", folder, true));
-      await overtaken(h, { ...make, folder, name: "x" });
+      await expectSuperseded(h, { ...make, folder, name: "x" });
     }),
   );
 
@@ -257,7 +289,15 @@ function describeOvertaken(using: Using): void {
       const a = (await h.run({ ...make, name: "a" })).result.node;
       const b = (await h.run({ ...make, name: "b" })).result.node;
       await h.run(h.rename([ROOT, "b"], b, [a, "b"]));
-      await overtaken(h, { op: "externalRename", folder: ROOT, name: "a", node: a, toFolder: b, toName: "a", disk });
+      await expectSuperseded(h, {
+        op: "externalRename",
+        folder: ROOT,
+        name: "a",
+        node: a,
+        toFolder: b,
+        toName: "a",
+        disk,
+      });
     }),
   );
 }
@@ -327,7 +367,7 @@ function describePassed(using: Using): void {
 export function describeExternal(using: Using): void {
   describe("taking in what other programs did", () => describeTakenIn(using));
   describe("extended attributes on disk", () => describeXattrs(using));
-  describe("an external operation is overtaken", () => describeOvertaken(using));
+  describe("an external operation is superseded", () => describeSuperseded(using));
   describe("disk rows", () => describeDiskRows(using));
   describe("what has passed others", () => describePassed(using));
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { LIMITS } from "@runnel/shared";
 import type { Notice } from "@runnel/shared";
 import type { PlanRequest, Planned } from "../../src/meta/meta-store.ts";
-import { EPOCH, FILE, FOLDER, Harness, ROOT, digestOf, diskRow, replayOf, told } from "./meta-harness.ts";
+import { EPOCH, FILE, FOLDER, Harness, ROOT, digestOf, diskRow, replayOf, contentsOf } from "./meta-harness.ts";
 import type { Place } from "./meta-harness.ts";
 
 type Using = (work: (h: Harness, place: Place) => Promise<void>) => () => Promise<void>;
@@ -225,19 +225,19 @@ function describeRollForward(using: Using): void {
     "a roll forward makes the rows that the commits made, and again changes nothing",
     using(async (h, place) => {
       const done = await history(h);
-      const whole = await told(h.store);
+      const whole = await contentsOf(h.store);
       await h.store.close();
       place.discard();
       const again = new Harness(await place.open({ create: { epoch: EPOCH } }));
       await again.newNode();
       for (const each of done) await again.batch([replayOf(each)]);
-      expect(await told(again.store)).toEqual(whole);
+      expect(await contentsOf(again.store)).toEqual(whole);
       await again.store.plan(done.map(replayOf));
       await again.store.commit(
         new Map(),
         await again.store.facts().then((facts) => ({ segment: facts.logSegment, offset: facts.logOffset })),
       );
-      expect(await told(again.store)).toEqual(whole);
+      expect(await contentsOf(again.store)).toEqual(whole);
       await again.store.close();
     }),
   );
@@ -290,12 +290,12 @@ function describeKept(using: Using): void {
       await history(h);
       await h.store.setAttached("there", 20_000);
       await h.store.putChunks({ node: 2, seq: 2 }, { lengths: Uint32Array.of(3), digests: digestOf("c") });
-      const whole = await told(h.store);
+      const whole = await contentsOf(h.store);
       await h.store.close();
       await expect(h.store.facts()).rejects.toMatchObject({ kind: "Unavailable" });
       await h.store.close();
       const again = new Harness(await place.open());
-      expect(await told(again.store)).toEqual(whole);
+      expect(await contentsOf(again.store)).toEqual(whole);
       expect(await again.store.findChunks(digestOf("c"))).toHaveLength(1);
       await again.store.checkpoint();
       await again.store.close();

@@ -53,7 +53,7 @@ export function diskRow(node: number, folder: number, name: string, more: Partia
   return { node, folder, name, handle: digestOf(`handle ${node}`), stat, version: 0, ...more };
 }
 
-export interface Done {
+export interface RunResult {
   result: OperationResult;
   change: Change | undefined;
   isRepeated: boolean;
@@ -109,7 +109,7 @@ export class Harness {
   }
 
   /** Must succeed. */
-  async run(operation: Operation | ExternalOperation, instance?: string): Promise<Done> {
+  async run(operation: Operation | ExternalOperation, instance?: string): Promise<RunResult> {
     const planned = await this.plan(operation, instance);
     if (!planned.ok) throw new Error(`${operation.op}: ${planned.error.kind} ${planned.error.message}`);
     return planned;
@@ -189,11 +189,11 @@ export class Harness {
   }
 }
 
-/** Node ids and operation numbers looked at by `told`. */
+/** Node ids and operation numbers that `contentsOf` asks for. */
 const TOLD_IDS = 120;
 
 /** All that the interface tells of a store. */
-export async function told(store: MetaStore): Promise<object> {
+export async function contentsOf(store: MetaStore): Promise<object> {
   const ids = Array.from({ length: TOLD_IDS }, (_, index) => index + 1);
   const nodes = await store.nodes(ids);
   const each = await Promise.all(

@@ -29,7 +29,7 @@ export function openMemoryStore(options: MemoryOptions): ContentStore {
 /** Nothing outlives the process: there is never anything to salvage. */
 export function memoryEngine(): ContentEngine {
   return {
-    salvage: async () => ({ shown: 0, keptBeside: [], missing: [] }),
+    salvage: async () => ({ shown: 0, conflictCopies: [], missing: [] }),
     open: async (meta, callbacks) => openMemoryStore({ meta, callbacks }),
     close: async () => undefined,
   };

@@ -4,7 +4,7 @@ import type { NodeState } from "@runnel/shared";
 import * as fc from "fast-check";
 import { MemoryMetaImage, openMemoryMetaStore } from "../../../src/meta/memory/meta-store.ts";
 import type { ExternalOperation, MetaStore, Operation, PlanRequest, Planned } from "../../../src/meta/meta-store.ts";
-import { EPOCH, FILE, FOLDER, Harness, ROOT, digestOf, diskRow, replayOf, told } from "../meta-harness.ts";
+import { EPOCH, FILE, FOLDER, Harness, ROOT, digestOf, diskRow, replayOf, contentsOf } from "../meta-harness.ts";
 import { ModelTree } from "./model-tree.ts";
 import { removeFolders, sqlitePlace } from "../sqlite/sqlite-place.ts";
 
@@ -276,7 +276,11 @@ test("both engines decide alike and tell the same, and a roll forward makes the 
     try {
       for (const batch of given) await pair.batch(batch.steps, batch.isKept);
       const third = await pair.rolledForward();
-      const [memory, sqlite, rolled] = await Promise.all([told(pair.h.store), told(pair.other.store), told(third)]);
+      const [memory, sqlite, rolled] = await Promise.all([
+        contentsOf(pair.h.store),
+        contentsOf(pair.other.store),
+        contentsOf(third),
+      ]);
       expect(sqlite).toEqual(memory);
       expect(rolled).toEqual(memory);
       expect(await pair.other.store.withoutRecipe(99)).toEqual(await pair.h.store.withoutRecipe(99));

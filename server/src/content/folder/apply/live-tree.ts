@@ -31,11 +31,11 @@ export interface LiveTreeDeps {
   clock: Clock;
   ownership: Ownership;
   /** A divergence from another program. */
-  conflict(path: string, keptBeside: string): void;
+  conflict(path: string, conflictCopy: string): void;
   /** A version's file lies in its place now, with this tuple and the bytes that were verified. */
   placed(version: VersionId, stat: DiskStat): void;
   /** A committed content lacks bytes that a program destroyed; what there is of it lies in a conflict copy. */
-  incomplete(path: string, keptBeside: string, missing: readonly ByteRange[]): void;
+  incomplete(path: string, conflictCopy: string, missing: readonly ByteRange[]): void;
   lost(version: VersionId, path: string): void;
   /** An acknowledged save cannot be applied any more, and there is nothing of it to be kept. */
   destroyed(path: string, seq: number): void;

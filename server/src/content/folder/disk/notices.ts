@@ -43,8 +43,8 @@ export class Notices {
     void this.#write();
   }
 
-  addConflict(path: string, keptBeside: string): void {
-    this.#add({ kind: "conflict", path, keptBeside, atMs: this.#nowMs });
+  addConflict(path: string, conflictCopy: string): void {
+    this.#add({ kind: "conflict", path, keptBeside: conflictCopy, atMs: this.#nowMs });
   }
 
   /** An acknowledged save that never got into its plain file. */
@@ -58,10 +58,10 @@ export class Notices {
     void this.#write();
   }
 
-  addIncomplete(path: string, keptBeside: string, missing: readonly ByteRange[]): void {
+  addIncomplete(path: string, conflictCopy: string, missing: readonly ByteRange[]): void {
     const ranges = missing.slice(0, MISSING_RANGES_MAX).map(({ offset, length }) => ({ offset, length }));
     const missingBytes = missing.reduce((sum, { length }) => sum + length, 0);
-    this.#add({ kind: "incomplete", path, keptBeside, missing: ranges, missingBytes, atMs: this.#nowMs });
+    this.#add({ kind: "incomplete", path, keptBeside: conflictCopy, missing: ranges, missingBytes, atMs: this.#nowMs });
   }
 
   /** Oldest first, with all that was reported before the call. */

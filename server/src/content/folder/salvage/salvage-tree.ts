@@ -20,7 +20,7 @@ const NO_DATA = new Uint8Array(0);
 
 export class SalvageTree {
   readonly root: DiskRoot;
-  readonly report: SalvageReport = { shown: 0, keptBeside: [], missing: [] };
+  readonly report: SalvageReport = { shown: 0, conflictCopies: [], missing: [] };
   private readonly log: Log;
   private readonly ownership: Ownership;
   private readonly intents: Map<string, IntentFile>;
@@ -119,7 +119,7 @@ export class SalvageTree {
         throw error;
       }
       this.touch(path);
-      this.report.keptBeside.push({ path, keptBeside: conflictCopy });
+      this.report.conflictCopies.push({ path, conflictCopy });
       return;
     }
   }

@@ -169,7 +169,7 @@ async function simulate(seed: number, how: "kill" | "cutPower"): Promise<void> {
     expect([tree, next ?? tree].map(show)).toContainEqual(files);
     expect(await rig.tree()).toEqual(await rig.files());
     expect(rig.volume.salvaged?.missing ?? []).toEqual([]);
-    expect(rig.volume.salvaged?.keptBeside ?? []).toEqual([]);
+    expect(rig.volume.salvaged?.conflictCopies ?? []).toEqual([]);
   } catch (error) {
     throw new Error(`Seed ${seed}, ${how}:\n${history.join("\n")}`, { cause: error });
   }

@@ -138,7 +138,7 @@ describe("a meta store lost while commits were not applied", () => {
     await rig.open();
     await rig.settle();
     expect(await rig.files()).toEqual(before);
-    expect(rig.volume.salvaged).toMatchObject({ missing: [], keptBeside: [] });
+    expect(rig.volume.salvaged).toMatchObject({ missing: [], conflictCopies: [] });
   });
 
   test("[F65] shows every kind of change in the folder, in their order, in a new epoch", async () => {
@@ -170,7 +170,7 @@ describe("a meta store lost while commits were not applied", () => {
       mtimeNs: 1_500_000_000_000_000_000n,
       nlink: 2,
     });
-    expect(rig.volume.salvaged).toMatchObject({ missing: [], keptBeside: [] });
+    expect(rig.volume.salvaged).toMatchObject({ missing: [], conflictCopies: [] });
   });
 
   test("[F65] sets extended attributes, and keeps those of a file that is written anew", async () => {
@@ -209,7 +209,7 @@ describe("a meta store lost while commits were not applied", () => {
     await rig.settle();
     await lose(rig);
     expect(await rig.files()).toEqual(before);
-    expect(rig.volume.salvaged).toEqual({ shown: 0, keptBeside: [], missing: [] });
+    expect(rig.volume.salvaged).toEqual({ shown: 0, conflictCopies: [], missing: [] });
   });
 
   test("[F66] keeps a newer file of another program as a conflict copy, and removes none", async () => {
@@ -224,9 +224,9 @@ describe("a meta store lost while commits were not applied", () => {
     const files = await rig.files();
     expect(files.get("docs/a")).toBe("file a second");
     expect(files.get("docs/c")).toBe("file c, again in use");
-    const [kept] = rig.volume.salvaged?.keptBeside ?? [];
+    const [kept] = rig.volume.salvaged?.conflictCopies ?? [];
     expect(kept?.path).toBe("docs/a");
-    expect(files.get(kept?.keptBeside ?? "")).toBe("file written by another program");
+    expect(files.get(kept?.conflictCopy ?? "")).toBe("file written by another program");
   });
 
   test("[F67] rebuilds contents from the log, the staged file, the trash, earlier commits and other files", async () => {
