@@ -21,10 +21,10 @@ interface Place extends Entry {
 }
 
 export class RemoveTree {
-  private readonly deps: RemoveTreeDeps;
+  readonly #deps: RemoveTreeDeps;
 
   constructor(deps: RemoveTreeDeps) {
-    this.deps = deps;
+    this.#deps = deps;
   }
 
   /**
@@ -32,25 +32,25 @@ export class RemoveTree {
    * Unreachable; the server's refusals. Of a tree too large for one operation a part may be gone then.
    */
   async remove(path: string): Promise<void> {
-    const { session, replica } = this.deps;
+    const { session, replica } = this.#deps;
     await session.current();
-    const place = await this.find(path);
+    const place = await this.#find(path);
     const asOf = replica.facts()?.seq ?? 0;
     try {
-      if (place.state.type === "folder") await this.removeFolder(place, asOf);
-      else await this.removeFile(place, asOf);
+      if (place.state.type === "folder") await this.#removeFolder(place, asOf);
+      else await this.#removeFile(place, asOf);
     } catch (error) {
-      throw isRunnelError(error, "Stale") ? this.changed(path, error) : error;
+      throw isRunnelError(error, "Stale") ? this.#changed(path, error) : error;
     }
   }
 
-  private async find(path: string): Promise<Place> {
+  async #find(path: string): Promise<Place> {
     const names = path.split("/").filter((name) => name !== "");
     let place: Place | undefined;
     for (const name of names) {
       const folder = place?.state.node ?? ROOT_NODE;
       const state: NodeState | undefined =
-        place === undefined || place.state.type === "folder" ? await this.deps.tree.lookup(folder, name) : undefined;
+        place === undefined || place.state.type === "folder" ? await this.#deps.tree.lookup(folder, name) : undefined;
       if (state === undefined) throw new RunnelError("NotFound", "remove", `There is no ${path} in the drive.`);
       place = { folder, name, state };
     }
@@ -63,37 +63,37 @@ export class RemoveTree {
    * Removes it in one operation where the server takes it all at once, and then all or nothing; else in as many as it
    * takes.
    */
-  private async removeFolder(place: Place, asOf: number): Promise<void> {
+  async #removeFolder(place: Place, asOf: number): Promise<void> {
     const { node } = place.state;
     try {
-      await this.removeAll(place, asOf, false);
+      await this.#removeAll(place, asOf, false);
       return;
     } catch (error) {
       if (!isRunnelError(error, "TooLarge")) throw error;
     }
-    const all = this.deps.replica.countBelow(node);
+    const all = this.#deps.replica.countBelow(node);
     for (let removed = 0, last = 0; last !== node; removed += LIMITS.removeAllNodes) {
-      this.deps.progress?.(removed, all);
-      last = await this.removeAll(place, asOf, true);
+      this.#deps.progress?.(removed, all);
+      last = await this.#removeAll(place, asOf, true);
     }
   }
 
   /** Resolves to the last node that was removed. */
-  private async removeAll({ folder, name, state: { node } }: Place, asOf: number, isPartial: boolean): Promise<number> {
+  async #removeAll({ folder, name, state: { node } }: Place, asOf: number, isPartial: boolean): Promise<number> {
     const body = { folder, name, node, asOf, ...(isPartial ? { isPartial } : {}) };
-    const answer = await this.deps.operations.change("removeAll", body);
+    const answer = await this.#deps.operations.change("removeAll", body);
     return checkResult("removeAll", answer).node;
   }
 
-  private async removeFile({ folder, name, state }: Place, asOf: number): Promise<void> {
+  async #removeFile({ folder, name, state }: Place, asOf: number): Promise<void> {
     const { node, seq } = state;
     if (seq > asOf)
       throw new RunnelError("Stale", "remove", "It was changed meanwhile.", { detail: { nodes: [node] } });
-    await this.deps.operations.change("remove", { folder, name, node, isFolder: false });
+    await this.#deps.operations.change("remove", { folder, name, node, isFolder: false });
   }
 
-  private changed(path: string, error: RunnelError): RunnelError {
-    const paths = (error.detail.nodes ?? []).map((node) => this.deps.replica.pathOf(node) ?? "");
+  #changed(path: string, error: RunnelError): RunnelError {
+    const paths = (error.detail.nodes ?? []).map((node) => this.#deps.replica.pathOf(node) ?? "");
     const [first] = paths.filter((each) => each !== "");
     const others = paths.length > 1 ? ` and ${paths.length - 1} more` : "";
     const what = first === undefined ? path : `${first}${others}`;

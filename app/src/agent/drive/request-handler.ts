@@ -38,10 +38,10 @@ export interface RequestHandlerDeps {
 export class RequestHandler {
   private readonly deps: RequestHandlerDeps;
   /** Requests that programs wait for now. */
-  private readonly outstanding = new Map<number, DriveRequest>();
-  private beat: Timer | undefined;
+  readonly #outstanding = new Map<number, DriveRequest>();
+  #beat: Timer | undefined;
   /** Ends the watch of own time, which lasts for as long as programs wait. */
-  private endWatch: (() => void) | undefined;
+  #endWatch: (() => void) | undefined;
 
   constructor(deps: RequestHandlerDeps) {
     this.deps = deps;
@@ -49,38 +49,39 @@ export class RequestHandler {
 
   requests(batch: readonly DriveRequest[]): void {
     this.deps.session.used();
-    this.endWatch ??= this.deps.session.ownTime.watch();
-    this.heartbeat();
+    this.#endWatch ??= this.deps.session.ownTime.watch();
+    this.#heartbeat();
     for (const request of batch) {
-      this.outstanding.set(request.id, request);
-      this.answer(request)
+      this.#outstanding.set(request.id, request);
+      this.#answer(request)
         .catch((error: unknown) => {
           const known = fromSystemError(error, request.op);
           if (!isProgramsOwn(known.kind)) this.deps.log(`${request.op} failed`, known);
           this.deps.drive.fail(request.id, known.kind);
         })
-        .finally(() => this.outstanding.delete(request.id));
+        .finally(() => this.#outstanding.delete(request.id));
     }
   }
 
   /** The drive gives nobody up for what is late here. */
-  private heartbeat(): void {
+  #heartbeat(): void {
     const { clock, drive, session } = this.deps;
     drive.heartbeat(session.ownTime.totalLateMs);
-    this.beat ??= clock.after(HEARTBEAT_MS, () => {
-      this.beat = undefined;
-      if (this.outstanding.size > 0) {
-        this.heartbeat();
+    if (this.#beat !== undefined) return;
+    this.#beat = clock.after(HEARTBEAT_MS, () => {
+      this.#beat = undefined;
+      if (this.#outstanding.size > 0) {
+        this.#heartbeat();
         return;
       }
-      this.endWatch?.();
-      this.endWatch = undefined;
+      this.#endWatch?.();
+      this.#endWatch = undefined;
     });
   }
 
   /** More of the folder's listing has come: a request that takes long because of it is not given up. */
   progress(folder: number): void {
-    for (const [id, request] of this.outstanding) {
+    for (const [id, request] of this.#outstanding) {
       const folders = [
         "folder" in request ? request.folder : undefined,
         "toFolder" in request ? request.toFolder : undefined,
@@ -89,20 +90,20 @@ export class RequestHandler {
     }
   }
 
-  private async answer(request: DriveRequest): Promise<void> {
+  async #answer(request: DriveRequest): Promise<void> {
     const { names, contents, unsentContents, commits, drive, operations } = this.deps;
     switch (request.op) {
       case "lookup":
-        return this.lookup(request);
+        return this.#lookup(request);
       case "getattr":
-        await this.isOffline();
+        await this.#isOffline();
         drive.putNode(this.deps.tree.entry(await this.deps.tree.node(request.node), request.node), false);
         drive.done(request.id);
         return;
       case "list":
-        return this.list(request);
+        return this.#list(request);
       case "open": {
-        const isOffline = await this.isOffline();
+        const isOffline = await this.#isOffline();
         if (request.wantsWrite) operations.mayChange("open");
         await commits.settled(this.deps.tree.real(request.node));
         if (await unsentContents.open(request)) return;
@@ -110,7 +111,7 @@ export class RequestHandler {
       }
       case "fetch":
         if (await unsentContents.fetch(request)) return;
-        return this.fetch(request);
+        return this.#fetch(request);
       case "create":
         return names.create(request);
       case "make":
@@ -118,18 +119,18 @@ export class RequestHandler {
       case "link":
         return names.link(request);
       case "remove":
-        await this.isOffline();
+        await this.#isOffline();
         return names.remove(request);
       case "rename":
-        await this.isOffline();
+        await this.#isOffline();
         return names.rename(request);
       case "setattr":
         if (request.sizeBytes === undefined) return names.setAttributes(request);
-        return this.truncate(request, request.sizeBytes);
+        return this.#truncate(request, request.sizeBytes);
       case "commit":
         return commits.commit(request);
       case "xattrs":
-        await this.isOffline();
+        await this.#isOffline();
         return this.deps.xattrs.give(request);
       case "setxattr":
         return this.deps.xattrs.set(request);
@@ -139,7 +140,7 @@ export class RequestHandler {
     }
   }
 
-  private async fetch(request: RequestOfOp<"fetch">): Promise<void> {
+  async #fetch(request: RequestOfOp<"fetch">): Promise<void> {
     try {
       this.deps.read(undefined, await this.deps.contents.fetch(request));
     } catch (error) {
@@ -148,9 +149,9 @@ export class RequestHandler {
     }
   }
 
-  private async lookup(request: RequestOfOp<"lookup">): Promise<void> {
+  async #lookup(request: RequestOfOp<"lookup">): Promise<void> {
     const { tree, drive } = this.deps;
-    await this.isOffline();
+    await this.#isOffline();
     const state = await tree.lookup(tree.real(request.folder), request.name);
     drive.putEntries(
       [{ folder: request.folder, name: request.name, entry: state && this.deps.tree.entry(state) }],
@@ -159,9 +160,9 @@ export class RequestHandler {
     drive.done(request.id);
   }
 
-  private async list(request: RequestOfOp<"list">): Promise<void> {
+  async #list(request: RequestOfOp<"list">): Promise<void> {
     const { tree, drive } = this.deps;
-    await this.isOffline();
+    await this.#isOffline();
     const entries = await tree.entries(tree.real(request.folder));
     drive.putFolder(
       request.folder,
@@ -171,7 +172,7 @@ export class RequestHandler {
   }
 
   /** truncate(2) by path, with no file of it open here: a commit of its own. */
-  private async truncate(request: RequestOfOp<"setattr">, sizeBytes: number): Promise<void> {
+  async #truncate(request: RequestOfOp<"setattr">, sizeBytes: number): Promise<void> {
     const { tree, commits, names, drive, clock } = this.deps;
     const state = await tree.node(request.node);
     if (sizeBytes > LIMITS.fileBytes) throw new RunnelError("TooLarge", "truncate", "No file may be that long.");
@@ -191,19 +192,19 @@ export class RequestHandler {
    * Verifies that the replica is current. @returns true when that is not possible now and answers are the last known.
    * Without a lease a line that has just broken is waited for as for a silence.
    */
-  private async isOffline(): Promise<boolean> {
+  async #isOffline(): Promise<boolean> {
     const { session } = this.deps;
-    if (await this.isCurrent()) return false;
+    if (await this.#isCurrent()) return false;
     const waitMs = session.hasLease ? 0 : session.silenceLeftMs;
     if (waitMs > 0) {
       await session.responsive(waitMs).catch(() => undefined);
-      if (await this.isCurrent()) return false;
+      if (await this.#isCurrent()) return false;
     }
     if (!session.hasLease) this.deps.answersOffline();
     return true;
   }
 
-  private async isCurrent(): Promise<boolean> {
+  async #isCurrent(): Promise<boolean> {
     const { session } = this.deps;
     try {
       await session.current();

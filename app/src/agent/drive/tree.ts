@@ -22,20 +22,20 @@ const LAST_PATHS_MAX = 10_000;
 const REFUSED_MAX = 1000;
 
 export class Tree {
-  private readonly replica: Replica;
-  private readonly list: (folder: number) => Promise<void>;
-  private readonly statNodes: (nodes: number[]) => Promise<(NodeState | null)[]>;
-  private readonly changes: OwnChanges;
+  readonly #replica: Replica;
+  readonly #list: (folder: number) => Promise<void>;
+  readonly #statNodes: (nodes: number[]) => Promise<(NodeState | null)[]>;
+  readonly #changes: OwnChanges;
   /** Nodes that an id of this client stands for: a create without O_EXCL met a file under its name. */
-  private readonly bound = new Map<number, number>();
-  private readonly refused = new RecentMap<number, RunnelError>(REFUSED_MAX);
+  readonly #bound = new Map<number, number>();
+  readonly #refused = new RecentMap<number, RunnelError>(REFUSED_MAX);
   /**
    * Paths of files that could not be made, or have lost their name: what programs that have them open write is kept, or
    * named, under these.
    */
-  private readonly lastPaths = new RecentMap<number, string>(LAST_PATHS_MAX);
-  private readonly listing = new Map<number, Promise<void>>();
-  private readonly owner: Owner | undefined;
+  readonly #lastPaths = new RecentMap<number, string>(LAST_PATHS_MAX);
+  readonly #listing = new Map<number, Promise<void>>();
+  readonly #owner: Owner | undefined;
   /** Returns what of a file could not be sent, and is shown. */
   unsentOf: (state: NodeState) => UnsentState | undefined = () => undefined;
 
@@ -46,21 +46,21 @@ export class Tree {
     ask: { list(folder: number): Promise<void>; stat(nodes: number[]): Promise<(NodeState | null)[]> },
     owner?: Owner,
   ) {
-    this.replica = replica;
-    this.changes = changes;
-    this.owner = owner;
-    this.list = ask.list;
-    this.statNodes = ask.stat;
+    this.#replica = replica;
+    this.#changes = changes;
+    this.#owner = owner;
+    this.#list = ask.list;
+    this.#statNodes = ask.stat;
   }
 
   /** The server's id for a node this client may know under an id of its own. */
   real(node: number): number {
-    return this.bound.get(node) ?? node;
+    return this.#bound.get(node) ?? node;
   }
 
   /** A folder just made is empty as of that seq: nothing to list. Only while the whole volume is followed. */
   madeFolder(node: number, seq: number): void {
-    if (this.replica.facts()?.isWhole === true) this.replica.putListing(node, seq, [], true);
+    if (this.#replica.facts()?.isWhole === true) this.#replica.putListing(node, seq, [], true);
   }
 
   /**
@@ -70,36 +70,36 @@ export class Tree {
   endMade(node: number, error?: unknown): void {
     const make = this.makingOf(node);
     if (make === undefined) throw new TypeError("A file that is not being made cannot be answered.");
-    if (this.replica.node(node) === undefined) this.lastPaths.set(node, this.pathOf(node));
-    this.changes.step(make, "settle");
+    if (this.#replica.node(node) === undefined) this.#lastPaths.set(node, this.pathOf(node));
+    this.#changes.step(make, "settle");
     if (!isRunnelError(error) || error.kind === "Unreachable") return;
-    if (error.kind === "Exists" && error.detail.node !== undefined) this.bound.set(node, error.detail.node);
-    else this.refused.set(node, error);
+    if (error.kind === "Exists" && error.detail.node !== undefined) this.#bound.set(node, error.detail.node);
+    else this.#refused.set(node, error);
   }
 
   refusalOf(node: number): RunnelError | undefined {
-    return this.refused.get(node);
+    return this.#refused.get(node);
   }
 
   /** Returns the state of a node without asking anybody. */
   known(node: number): NodeState | undefined {
-    return this.unheard(node)?.made.state ?? this.replica.node(this.real(node));
+    return this.#unheard(node)?.made.state ?? this.#replica.node(this.real(node));
   }
 
   /** A name has been taken from a node: whoever has that open goes on under the path that it had. */
   lostName(folder: number, name: string, node: number): void {
     const parent = this.pathOf(folder);
-    this.lastPaths.set(node, parent === "" ? name : `${parent}/${name}`);
+    this.#lastPaths.set(node, parent === "" ? name : `${parent}/${name}`);
   }
 
   /** Returns the change that makes a node, while it is not answered. */
   makingOf(node: number): Make | undefined {
-    return this.makesAt(node).find(({ made }) => made.state.node === node);
+    return this.#makesAt(node).find(({ made }) => made.state.node === node);
   }
 
   /** Lists what makes a file of this node, or in it, and is not answered. */
-  private makesAt(node: number): Make[] {
-    return this.changes.of(node).filter(isMake);
+  #makesAt(node: number): Make[] {
+    return this.#changes.of(node).filter(isMake);
   }
 
   /**
@@ -107,12 +107,12 @@ export class Tree {
    * unknown and cannot be asked.
    */
   async lookup(folder: number, name: string): Promise<NodeState | undefined> {
-    const make = this.unheardName(folder, name);
+    const make = this.#unheardName(folder, name);
     if (make !== undefined) return make.made.state;
-    let known = this.replica.lookup(folder, name);
+    let known = this.#replica.lookup(folder, name);
     if (known.is === "unknown") {
-      await this.fill(folder);
-      known = this.replica.lookup(folder, name);
+      await this.#fill(folder);
+      known = this.#replica.lookup(folder, name);
     }
     if (known.is === "unknown") throw new RunnelError("Unknown", "lookup", "What this folder holds is not known now.");
     return known.is === "bound" ? known.state : undefined;
@@ -122,20 +122,20 @@ export class Tree {
    * Returns what was made here, until the feed has brought it: from then on the replica knows better, though the answer
    * may still be under way.
    */
-  private unheard(node: number): Make | undefined {
-    return this.replica.node(node) === undefined ? this.makingOf(node) : undefined;
+  #unheard(node: number): Make | undefined {
+    return this.#replica.node(node) === undefined ? this.makingOf(node) : undefined;
   }
 
-  private unheardName(folder: number, name: string): Make | undefined {
-    const make = this.makesAt(folder).findLast(({ made }) => made.folder === folder && made.name === name);
-    return make && this.unheard(make.made.state.node);
+  #unheardName(folder: number, name: string): Make | undefined {
+    const make = this.#makesAt(folder).findLast(({ made }) => made.folder === folder && made.name === name);
+    return make && this.#unheard(make.made.state.node);
   }
 
   /** Returns what a name is bound to, without asking anybody; `otherwise` where that is not known. */
   boundTo(folder: number, name: string, otherwise: NodeState | undefined): NodeState | undefined {
-    const make = this.unheardName(folder, name);
+    const make = this.#unheardName(folder, name);
     if (make !== undefined) return make.made.state;
-    const known = this.replica.lookup(folder, name);
+    const known = this.#replica.lookup(folder, name);
     return known.is === "unknown" ? otherwise : known.is === "bound" ? known.state : undefined;
   }
 
@@ -147,13 +147,13 @@ export class Tree {
 
   /** @throws NotFound for a node that is not there; Unreachable when it is unknown and cannot be asked. */
   async node(node: number): Promise<NodeState> {
-    const make = this.unheard(node);
+    const make = this.#unheard(node);
     if (make !== undefined) return make.made.state;
     const real = this.real(node);
-    const known = this.replica.node(real);
+    const known = this.#replica.node(real);
     if (known !== undefined) return known;
-    await this.statNodes([real]);
-    const asked = this.replica.node(real);
+    await this.#statNodes([real]);
+    const asked = this.#replica.node(real);
     if (asked === undefined) throw new RunnelError("NotFound", "look up node", "This file or folder is gone.");
     return asked;
   }
@@ -163,23 +163,23 @@ export class Tree {
    * Unreachable; Unavailable
    */
   async asked(node: number): Promise<NodeState | undefined> {
-    const [state] = await this.statNodes([this.real(node)]);
+    const [state] = await this.#statNodes([this.real(node)]);
     return state ?? undefined;
   }
 
   /** Whole, in name order. */
   async entries(folder: number): Promise<Entry[]> {
-    let listing = this.replica.listing(folder);
+    let listing = this.#replica.listing(folder);
     if (listing === undefined) {
-      await this.fill(folder);
-      listing = this.replica.listing(folder);
+      await this.#fill(folder);
+      listing = this.#replica.listing(folder);
     }
     if (listing === undefined) throw new RunnelError("Unknown", "list", "What this folder holds is not known now.");
     const entries = [...listing.entries];
-    for (const make of this.makesAt(folder)) {
+    for (const make of this.#makesAt(folder)) {
       const { name, state } = make.made;
       // A later one may have the name.
-      if (this.unheardName(folder, name) !== make || entries.some((entry) => entry.name === name)) continue;
+      if (this.#unheardName(folder, name) !== make || entries.some((entry) => entry.name === name)) continue;
       entries.push({ name, state });
     }
     return entries;
@@ -190,8 +190,8 @@ export class Tree {
     const { type, mode, nlink, rdev, target, xattrSeq } = state;
     const unsent = type === "file" ? this.unsentOf(state) : undefined;
     const { version, sizeBytes } = unsent ?? state;
-    const { uid, gid } = this.owner ?? state;
-    const timeNs = type === "folder" ? this.makesAt(state.node).at(-1)?.made.state.mtimeNs : undefined;
+    const { uid, gid } = this.#owner ?? state;
+    const timeNs = type === "folder" ? this.#makesAt(state.node).at(-1)?.made.state.mtimeNs : undefined;
     const isTouched = timeNs !== undefined && timeNs > state.ctimeNs;
     const mtimeNs = isTouched ? timeNs : (unsent ?? state).mtimeNs;
     const ctimeNs = isTouched ? timeNs : (unsent ?? state).ctimeNs;
@@ -201,27 +201,27 @@ export class Tree {
 
   /** Returns the place of a node, as far as is known here: by its first name. */
   placeOf(node: number): { folder: number; name: string } | undefined {
-    const make = this.unheard(node);
+    const make = this.#unheard(node);
     if (make !== undefined) return make.made;
-    return this.replica.namesOf(this.real(node))[0];
+    return this.#replica.namesOf(this.real(node))[0];
   }
 
   pathOf(node: number): string {
     const made = this.makingOf(node)?.made;
     if (made !== undefined) {
-      const parent = this.replica.pathOf(made.folder);
+      const parent = this.#replica.pathOf(made.folder);
       return parent === undefined || parent === "" ? made.name : `${parent}/${made.name}`;
     }
     const real = this.real(node);
-    return this.replica.pathOf(real) ?? this.lastPaths.get(node) ?? this.lastPaths.get(real) ?? "";
+    return this.#replica.pathOf(real) ?? this.#lastPaths.get(node) ?? this.#lastPaths.get(real) ?? "";
   }
 
   /** Lists a folder; whoever wants the same one shares the listing. */
-  private async fill(folder: number): Promise<void> {
-    let listing = this.listing.get(folder);
+  async #fill(folder: number): Promise<void> {
+    let listing = this.#listing.get(folder);
     if (listing === undefined) {
-      listing = this.list(folder).finally(() => this.listing.delete(folder));
-      this.listing.set(folder, listing);
+      listing = this.#list(folder).finally(() => this.#listing.delete(folder));
+      this.#listing.set(folder, listing);
     }
     await listing;
   }

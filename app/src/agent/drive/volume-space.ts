@@ -21,43 +21,43 @@ export interface VolumeSpaceDeps {
 }
 
 export class VolumeSpace {
-  private readonly deps: VolumeSpaceDeps;
-  private last: FreeSpace | undefined;
-  private askedMs = -Infinity;
-  private asking: Promise<void> | undefined;
-  private savedBytes = 0;
+  readonly #deps: VolumeSpaceDeps;
+  #last: FreeSpace | undefined;
+  #askedMs = -Infinity;
+  #asking: Promise<void> | undefined;
+  #savedBytes = 0;
 
   constructor(deps: VolumeSpaceDeps) {
-    this.deps = deps;
+    this.#deps = deps;
   }
 
   /** Returns the last answer; waits for the server's first one after the mount only. */
   async known(): Promise<FreeSpace> {
-    if (this.deps.clock.bootMs() - this.askedMs >= AGE_MS_MAX) this.refresh();
-    if (this.last === undefined) await this.asking;
-    return this.last ?? UNKNOWN;
+    if (this.#deps.clock.bootMs() - this.#askedMs >= AGE_MS_MAX) this.refresh();
+    if (this.#last === undefined) await this.#asking;
+    return this.#last ?? UNKNOWN;
   }
 
   /** Asks in the background; called when the server is there again, too. */
   refresh(): void {
-    const { session, clock, log } = this.deps;
-    if (this.asking !== undefined || !session.isResponsive) return;
-    this.askedMs = clock.bootMs();
-    this.savedBytes = 0;
-    this.asking = session
+    const { session, clock, log } = this.#deps;
+    if (this.#asking !== undefined || !session.isResponsive) return;
+    this.#askedMs = clock.bootMs();
+    this.#savedBytes = 0;
+    this.#asking = session
       .aside(session.inBackground("space", {}), "space")
       .then((answer) => {
-        this.last = checkResult("space", answer);
+        this.#last = checkResult("space", answer);
       })
       .catch((error: unknown) => log("The server was asked in vain how much free space it has.", error))
       .finally(() => {
-        this.asking = undefined;
+        this.#asking = undefined;
       });
   }
 
   /** Counts a save from here that the server has accepted. */
   saved(bytes: number): void {
-    this.savedBytes += bytes;
-    if (this.savedBytes >= SAVED_BYTES && this.deps.clock.bootMs() - this.askedMs >= ASKED_EVERY_MS) this.refresh();
+    this.#savedBytes += bytes;
+    if (this.#savedBytes >= SAVED_BYTES && this.#deps.clock.bootMs() - this.#askedMs >= ASKED_EVERY_MS) this.refresh();
   }
 }

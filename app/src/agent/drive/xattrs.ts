@@ -18,23 +18,23 @@ export interface XattrsDeps {
 const KEPT_MAX = 256;
 
 export class Xattrs {
-  private readonly deps: XattrsDeps;
-  private readonly kept = new RecentMap<number, { seq: number; xattrs: readonly Xattr[] }>(KEPT_MAX);
+  readonly #deps: XattrsDeps;
+  readonly #kept = new RecentMap<number, { seq: number; xattrs: readonly Xattr[] }>(KEPT_MAX);
 
   constructor(deps: XattrsDeps) {
-    this.deps = deps;
+    this.#deps = deps;
   }
 
   async give(request: RequestOfOp<"xattrs">): Promise<void> {
-    const { drive, tree } = this.deps;
-    drive.xattrs(request.id, await this.of(await tree.node(request.node)));
+    const { drive, tree } = this.#deps;
+    drive.xattrs(request.id, await this.#of(await tree.node(request.node)));
   }
 
   async set(request: RequestOfOp<"setxattr">): Promise<void> {
-    const { drive, tree, operations } = this.deps;
+    const { drive, tree, operations } = this.#deps;
     const { name, how } = request;
     operations.mayChange("set attribute");
-    const before = await this.of(await tree.node(request.node));
+    const before = await this.#of(await tree.node(request.node));
     const isThere = before.some(([known]) => known === name);
     if (how === "create" && isThere) return drive.fail(request.id, "Exists");
     if ((how === "replace" || how === "remove") && !isThere) return drive.fail(request.id, "NoAttribute");
@@ -45,21 +45,21 @@ export class Xattrs {
     const node = tree.real(request.node);
     await operations.change("setAttr", { node, change: { xattr: change } });
     // Somebody else's change may have come before: they are asked for when they are wanted.
-    this.kept.delete(node);
+    this.#kept.delete(node);
     drive.putNode(tree.entry(await tree.node(request.node), request.node), false);
     drive.done(request.id);
   }
 
   /** @throws Unreachable when they are not known here and cannot be asked for. */
-  private async of(state: NodeState): Promise<readonly Xattr[]> {
+  async #of(state: NodeState): Promise<readonly Xattr[]> {
     if (state.xattrSeq === undefined) return [];
-    const kept = this.kept.get(state.node);
+    const kept = this.#kept.get(state.node);
     if (kept?.seq === state.xattrSeq) return kept.xattrs;
-    const answer = await this.deps.session.ask("xattrs", { node: state.node });
+    const answer = await this.#deps.session.ask("xattrs", { node: state.node });
     const { seq, xattrs } = checkResult("xattrs", answer);
     if (seq < state.xattrSeq)
       throw new RunnelError("Io", "read attributes", "The server's answer is older than what it told before.");
-    this.kept.set(state.node, { seq, xattrs });
+    this.#kept.set(state.node, { seq, xattrs });
     return xattrs;
   }
 }

@@ -47,39 +47,39 @@ type Change = Omit<RequestOfOp<"commit">, "op" | "id" | "caller" | "reason">;
 const NO_OID = new Uint8Array(0);
 
 export class Commits {
-  private readonly deps: CommitsDeps;
-  private readonly settling = new Map<number, Promise<void>>();
+  readonly #deps: CommitsDeps;
+  readonly #settling = new Map<number, Promise<void>>();
   /** Layers of a save that could not be recorded, by open file. */
-  private readonly unrecorded = new Map<number, string[]>();
-  private running = 0;
-  private idleWaiters: (() => void)[] = [];
+  readonly #unrecorded = new Map<number, string[]>();
+  #running = 0;
+  #idleWaiters: (() => void)[] = [];
 
   constructor(deps: CommitsDeps) {
-    this.deps = deps;
+    this.#deps = deps;
   }
 
   /** Resolves when the content of a node's last commit is in the cache: whoever opens the node finds it there. */
   async settled(node: number): Promise<void> {
-    await this.settling.get(node);
+    await this.#settling.get(node);
   }
 
   /** Resolves when no commit is under way. */
   async idle(): Promise<void> {
-    if (this.running === 0) return;
-    await new Promise<void>((resolve) => this.idleWaiters.push(resolve));
+    if (this.#running === 0) return;
+    await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
   }
 
   async commit(request: RequestOfOp<"commit">): Promise<void> {
-    await this.save(request, (result) => this.deps.drive.committed(request.id, result));
+    await this.#save(request, (result) => this.#deps.drive.committed(request.id, result));
   }
 
-  private async save(change: Change, committed: (result: { version: number }) => void): Promise<void> {
-    this.running++;
+  async #save(change: Change, committed: (result: { version: number }) => void): Promise<void> {
+    this.#running++;
     try {
-      await this.saveOver(await this.settledLineage(change), change, committed);
+      await this.#saveOver(await this.#settledLineage(change), change, committed);
     } finally {
-      this.running--;
-      if (this.running === 0) for (const resolve of this.idleWaiters.splice(0)) resolve();
+      this.#running--;
+      if (this.#running === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve();
     }
   }
 
@@ -87,66 +87,62 @@ export class Commits {
    * Returns what it is a change of, once that is at rest: the content that the last commit made is this one's base, and
    * of an unsent content that is being sent it must be known what becomes of it. @throws Gone
    */
-  private async settledLineage({ file, node, baseVersion }: Change): Promise<Lineage> {
-    const { saves, tree } = this.deps;
+  async #settledLineage({ file, node, baseVersion }: Change): Promise<Lineage> {
+    const { saves, tree } = this.#deps;
     for (;;) {
       const lineage = saves.lineage(file, tree.real(node), baseVersion);
       if (lineage === undefined)
         throw new RunnelError("Gone", "commit", "The unsent content that was edited has been given up.");
       const sending = lineage.replaces.flatMap((save) => save.sending ?? []);
-      const settling = this.settling.get(lineage.node);
+      const settling = this.#settling.get(lineage.node);
       if (settling === undefined && sending.length === 0) return lineage;
       await Promise.all([settling, ...sending]);
     }
   }
 
-  private async saveOver(
-    lineage: Lineage,
-    change: Change,
-    committed: (result: { version: number }) => void,
-  ): Promise<void> {
-    const { tree, saves } = this.deps;
+  async #saveOver(lineage: Lineage, change: Change, committed: (result: { version: number }) => void): Promise<void> {
+    const { tree, saves } = this.#deps;
     let save: Save | undefined;
     let sent: SentContent;
     try {
-      save = saves.begin((n) => this.recordOf(lineage, change, n), change.file);
-      await this.record(save, lineage);
-      sent = await this.send(save, change);
+      save = saves.begin((n) => this.#recordOf(lineage, change, n), change.file);
+      await this.#record(save, lineage);
+      sent = await this.#send(save, change);
       saves.answered(save, sent.result);
     } catch (error) {
       const refusal = tree.refusalOf(lineage.node);
-      await this.failed(change, save, error, refusal);
+      await this.#failed(change, save, error, refusal);
       throw refusal ?? error;
     }
     const { result } = sent;
-    const settling = this.settle(change.file, save, sent);
+    const settling = this.#settle(change.file, save, sent);
     const nodes = new Set([lineage.node, result.node]);
-    for (const node of nodes) this.settling.set(node, settling);
+    for (const node of nodes) this.#settling.set(node, settling);
     committed({ version: result.version });
-    if (result.conflict) this.deps.conflict(save.record.path, result.node);
+    if (result.conflict) this.#deps.conflict(save.record.path, result.node);
     await settling;
-    for (const node of nodes) if (this.settling.get(node) === settling) this.settling.delete(node);
+    for (const node of nodes) if (this.#settling.get(node) === settling) this.#settling.delete(node);
   }
 
   /**
    * The program gets the error; the bytes wait, whatever the reason, until a later save has them or they can be sent.
    */
-  private async failed(change: Change, save: Save | undefined, error: unknown, refusal: unknown): Promise<void> {
-    const { changes, unsent } = this.deps;
+  async #failed(change: Change, save: Save | undefined, error: unknown, refusal: unknown): Promise<void> {
+    const { changes, unsent } = this.#deps;
     const isRecorded = save !== undefined && save.state !== "begun";
     if (save?.state === "begun") changes.step(save, "settle");
     // The make of the file was refused: what is written to it can go nowhere.
     if (isRecorded && refusal !== undefined) changes.step(save, "drop");
     if (!isRecorded || refusal !== undefined)
-      this.unrecorded.set(
+      this.#unrecorded.set(
         change.file,
         change.layers.map(({ path }) => basename(path)),
       );
     if (isRecorded) await unsent.keep(save, error);
   }
 
-  private recordOf({ node, baseVersion, below, copy, replaces }: Lineage, change: Change, n: number): JournalCommit {
-    const { tree, journal, bases } = this.deps;
+  #recordOf({ node, baseVersion, below, copy, replaces }: Lineage, change: Change, n: number): JournalCommit {
+    const { tree, journal, bases } = this.#deps;
     const { baseBytes, sizeBytes, mtimeNs, ctimeNs, baseContent } = change;
     const layers = change.layers.map(({ path, extents }) => ({ file: basename(path), extents }));
     const edit = { baseBytes, sizeBytes, mtimeNs, ctimeNs, layers };
@@ -154,7 +150,7 @@ export class Commits {
     const record: JournalCommit = {
       baseOid: NO_OID,
       baseContent,
-      epoch: this.deps.epoch(),
+      epoch: this.#deps.epoch(),
       ...below,
       baseVersion: copy === undefined ? baseVersion : 0,
       ...(below === undefined ? edit : stackEdit(below, edit)),
@@ -171,8 +167,8 @@ export class Commits {
   }
 
   /** @throws NoSpace when the journal has no space for it; and what making the file was refused with. */
-  private async record(save: Save, { node, replaces }: Lineage): Promise<void> {
-    const { tree, journal, saves } = this.deps;
+  async #record(save: Save, { node, replaces }: Lineage): Promise<void> {
+    const { tree, journal, saves } = this.#deps;
     const refusal = tree.refusalOf(node);
     if (refusal !== undefined) throw refusal;
     const records = replaces.map(({ record }) => record);
@@ -185,8 +181,8 @@ export class Commits {
     saves.recorded(save, replaces);
   }
 
-  private async send(save: Save, { readBefore }: Change): Promise<SentContent> {
-    const { changes, tree, journal, sender, unsent, bases, likelyBases, epoch } = this.deps;
+  async #send(save: Save, { readBefore }: Change): Promise<SentContent> {
+    const { changes, tree, journal, sender, unsent, bases, likelyBases, epoch } = this.#deps;
     changes.step(save, "send");
     const { record } = save;
     if (record.epoch !== epoch()) throw new RunnelError("Stale", "commit", "The volume was made anew.");
@@ -211,36 +207,36 @@ export class Commits {
 
   /** The drive has closed a file: what it handed over and the journal never recorded is nobody's. */
   async closed(file: number): Promise<void> {
-    const files = this.unrecorded.get(file);
-    this.unrecorded.delete(file);
-    const { saves, unsent } = this.deps;
+    const files = this.#unrecorded.get(file);
+    this.#unrecorded.delete(file);
+    const { saves, unsent } = this.#deps;
     for (const save of saves.closed(file)) {
       await save.sending;
       if (save.state === "committed") await unsent.settle(save);
     }
-    if (files !== undefined) await this.deps.journal.discard(files);
+    if (files !== undefined) await this.#deps.journal.discard(files);
   }
 
   /**
    * The program has its answer: the content goes to the cache, and the drive reads it from there. A program that has
    * the file open reads on from its own layers where that fails.
    */
-  private async settle(file: number, save: Save, sent: SentContent): Promise<void> {
-    const { contents, drive, unsent, saved } = this.deps;
+  async #settle(file: number, save: Save, sent: SentContent): Promise<void> {
+    const { contents, drive, unsent, saved } = this.#deps;
     // After `committed`: the drive rebases a file onto a version that it has.
     await Promise.resolve();
     await unsent.finish(save, sent, async () => {
       const { sizeBytes } = save.record;
       if (sizeBytes === 0) return;
-      const content = await sent.keep(this.usersOf(file, sent));
+      const content = await sent.keep(this.#usersOf(file, sent));
       saved(content.version, sizeBytes);
       contents.give(content);
       if (drive.rebase(file, content.id)) contents.rebased(content);
     });
   }
 
-  private usersOf(file: number, { result }: SentContent): BaseUsers {
-    const { contents } = this.deps;
+  #usersOf(file: number, { result }: SentContent): BaseUsers {
+    const { contents } = this.#deps;
     return {
       holdsOf: (content) => contents.holdsOf(content),
       release: (content) => contents.release(content, result.version, file),
@@ -251,11 +247,11 @@ export class Commits {
    * A file nobody has open is cut or extended: a commit over its current version, or over what of it could not be sent.
    */
   async truncate(state: NodeState, sizeBytes: number): Promise<void> {
-    const { changes, operations, clock, saves } = this.deps;
+    const { changes, operations, clock, saves } = this.#deps;
     operations.mayChange("truncate");
     await this.settled(state.node);
     const nowNs = clock.wallNs();
-    const unsent = saves.shownOf(state, this.deps.epoch(), true);
+    const unsent = saves.shownOf(state, this.#deps.epoch(), true);
     if (unsent !== undefined) {
       const baseBytes = Math.min(unsent.record.sizeBytes, sizeBytes);
       const times = { mtimeNs: nowNs, ctimeNs: nowNs };
@@ -267,14 +263,14 @@ export class Commits {
         layers: [],
         readBefore: 0,
       };
-      await this.save({ ...over, ...times, baseBytes, sizeBytes }, () => undefined);
+      await this.#save({ ...over, ...times, baseBytes, sizeBytes }, () => undefined);
       return;
     }
     const change = changes.begin();
     try {
-      const sent = await this.sendCut(state, sizeBytes, change.n);
+      const sent = await this.#sendCut(state, sizeBytes, change.n);
       try {
-        if (sizeBytes > 0) await sent.keep(this.usersOf(0, sent));
+        if (sizeBytes > 0) await sent.keep(this.#usersOf(0, sent));
       } finally {
         await sent.release();
       }
@@ -287,12 +283,8 @@ export class Commits {
    * Sends the content of a file's current version at another length. The hold ends with it: whoever keeps what was sent
    * may write to where the base lies.
    */
-  private async sendCut(
-    { node, version, sizeBytes: before }: NodeState,
-    sizeBytes: number,
-    n: number,
-  ): Promise<SentContent> {
-    const { cache, journal, clock, tree, sender, epoch } = this.deps;
+  async #sendCut({ node, version, sizeBytes: before }: NodeState, sizeBytes: number, n: number): Promise<SentContent> {
+    const { cache, journal, clock, tree, sender, epoch } = this.#deps;
     const nowNs = clock.wallNs();
     using hold = before === 0 ? undefined : await cache.create({ node, seq: version }, before);
     const base = hold?.content;

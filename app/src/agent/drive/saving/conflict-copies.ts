@@ -23,10 +23,10 @@ export interface ConflictCopiesDeps {
 const PLAIN_ATTRIBUTES = { mode: 0o644, uid: 0, gid: 0 };
 
 export class ConflictCopies {
-  private readonly deps: ConflictCopiesDeps;
+  readonly #deps: ConflictCopiesDeps;
 
   constructor(deps: ConflictCopiesDeps) {
-    this.deps = deps;
+    this.#deps = deps;
   }
 
   /**
@@ -34,10 +34,10 @@ export class ConflictCopies {
    * outstanding.
    */
   async plan(record: JournalCommit, take: (planned: JournalCommit) => void): Promise<void> {
-    const { changes, operations, journal, epoch } = this.deps;
+    const { changes, operations, journal, epoch } = this.#deps;
     const of = record.copy?.of ?? record.path;
     // A name that was planned and could not be made is not tried again, whatever is known of it here.
-    const { folder, name, path } = await this.freePlace(of, record.copy?.name);
+    const { folder, name, path } = await this.#freePlace(of, record.copy?.name);
     const node = await operations.newNode();
     const [make, change] = [changes.begin(), changes.begin()];
     try {
@@ -70,12 +70,12 @@ export class ConflictCopies {
     const { folder, name, n, made } = copy;
     const all = { type: packType("file"), ...made, rdev: 0, target: "" };
     try {
-      await this.deps.operations.send(n, "make", { folder, name, node, attributes: all });
+      await this.#deps.operations.send(n, "make", { folder, name, node, attributes: all });
       return true;
     } catch (error) {
       if (isRunnelError(error, "Exists")) return false;
       // The server has to say so of the folder: what it cannot find otherwise proves nothing.
-      if (isRunnelError(error, "NotFound") && !((await this.deps.tree.asked(folder))?.nlink ?? 0)) return false;
+      if (isRunnelError(error, "NotFound") && !((await this.#deps.tree.asked(folder))?.nlink ?? 0)) return false;
       throw error;
     }
   }
@@ -83,7 +83,7 @@ export class ConflictCopies {
   /** An attempt has made the file, and it is empty still. */
   async isMade({ copy, node }: JournalCommit): Promise<boolean> {
     if (copy === undefined) return false;
-    const state = await this.deps.tree.lookup(copy.folder, copy.name);
+    const state = await this.#deps.tree.lookup(copy.folder, copy.name);
     return state?.node === node && state.version === 0;
   }
 
@@ -92,14 +92,14 @@ export class ConflictCopies {
     const { copy, node } = record;
     if (copy === undefined || !(await this.isMade(record))) return;
     const { folder, name } = copy;
-    await this.deps.operations.change("remove", { folder, name, node, isFolder: false });
+    await this.#deps.operations.change("remove", { folder, name, node, isFolder: false });
   }
 
-  private async freePlace(path: string, taken?: string): Promise<{ folder: number; name: string; path: string }> {
-    const { tree, clock } = this.deps;
+  async #freePlace(path: string, taken?: string): Promise<{ folder: number; name: string; path: string }> {
+    const { tree, clock } = this.#deps;
     const names = path.split("/");
     const name = names.pop() || "file";
-    const [folder, parent] = await this.folderOf(names);
+    const [folder, parent] = await this.#folderOf(names);
     const { name: stem, ext } = parse(name);
     const when = new Date(Number(clock.wallNs() / 1_000_000n))
       .toISOString()
@@ -113,10 +113,10 @@ export class ConflictCopies {
   }
 
   /** The folder of these names, and its path with a slash; the root where that is not there. */
-  private async folderOf(names: readonly string[]): Promise<[folder: number, path: string]> {
+  async #folderOf(names: readonly string[]): Promise<[folder: number, path: string]> {
     let folder = ROOT_NODE;
     for (const name of names) {
-      const state = await this.deps.tree.lookup(folder, name);
+      const state = await this.#deps.tree.lookup(folder, name);
       if (state?.type !== "folder") return [ROOT_NODE, ""];
       folder = state.node;
     }

@@ -25,35 +25,35 @@ const GUESSES_MAX = 3;
 const LEFT_MAX = 1000;
 
 export class LikelyBases {
-  private readonly tree: Pick<Tree, "boundTo" | "placeOf">;
-  private readonly replica: Pick<Replica, "filesOfSize">;
-  private readonly cache: Pick<Cache, "versionsOf">;
+  readonly #tree: Pick<Tree, "boundTo" | "placeOf">;
+  readonly #replica: Pick<Replica, "filesOfSize">;
+  readonly #cache: Pick<Cache, "versionsOf">;
   /** Nodes that have lost a name, by folder and name. */
-  private readonly left = new RecentMap<string, number>(LEFT_MAX);
+  readonly #left = new RecentMap<string, number>(LEFT_MAX);
 
   constructor(deps: {
     tree: Pick<Tree, "boundTo" | "placeOf">;
     replica: Pick<Replica, "filesOfSize">;
     cache: Pick<Cache, "versionsOf">;
   }) {
-    this.tree = deps.tree;
-    this.replica = deps.replica;
-    this.cache = deps.cache;
+    this.#tree = deps.tree;
+    this.#replica = deps.replica;
+    this.#cache = deps.cache;
   }
 
   /** A program here has taken this name from the node: it was removed, or renamed. */
   leaves(folder: number, name: string, node: number): void {
-    this.left.set(keyOf(folder, name), node);
+    this.#left.set(keyOf(folder, name), node);
   }
 
   /** Cached contents with recipes, the likeliest first. */
   of(file: NewFile): CachedContent[] {
     if (file.sizeBytes < WORTH_BYTES) return [];
-    const place = this.tree.placeOf(file.node);
+    const place = this.#tree.placeOf(file.node);
     const guesses: CachedContent[] = [];
     const add = (node: number | undefined, like: number): void => {
       if (node === undefined || node === 0 || node === file.node || guesses.length >= GUESSES_MAX) return;
-      const [newest] = this.cache.versionsOf(node);
+      const [newest] = this.#cache.versionsOf(node);
       if (newest?.recipe === undefined || !isLike(newest.sizeBytes, file.sizeBytes, like)) return;
       if (!guesses.includes(newest)) guesses.push(newest);
     };
@@ -63,16 +63,16 @@ export class LikelyBases {
     }
     const { folder, name } = place;
     const { names, isTemporary } = replacedName(name);
-    add(this.left.get(keyOf(folder, name)), LIKE);
+    add(this.#left.get(keyOf(folder, name)), LIKE);
     for (const other of names) {
-      add(this.tree.boundTo(folder, other, undefined)?.node, LIKE);
-      add(this.left.get(keyOf(folder, other)), LIKE);
+      add(this.#tree.boundTo(folder, other, undefined)?.node, LIKE);
+      add(this.#left.get(keyOf(folder, other)), LIKE);
     }
     add(file.readBefore, LIKE);
     if (guesses.length > 0 || !isTemporary) return guesses;
     const like = file.sizeBytes;
     const size = { least: Math.ceil(like / MUCH_LIKE), most: Math.floor(like * MUCH_LIKE), like };
-    for (const node of this.replica.filesOfSize(folder, size)) add(node, MUCH_LIKE);
+    for (const node of this.#replica.filesOfSize(folder, size)) add(node, MUCH_LIKE);
     return guesses;
   }
 }

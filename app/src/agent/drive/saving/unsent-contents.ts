@@ -43,19 +43,19 @@ interface Given {
 const OWN_FILE_MODE = 0o600;
 
 export class UnsentContents {
-  private readonly deps: UnsentContentsDeps;
+  readonly #deps: UnsentContentsDeps;
   /** Contents that the drive has, by the version that they are shown as. */
-  private readonly given = new Map<number, Promise<Given>>();
+  readonly #given = new Map<number, Promise<Given>>();
 
   constructor(deps: UnsentContentsDeps) {
-    this.deps = deps;
-    deps.tree.unsentOf = (state) => this.stateOf(state);
+    this.#deps = deps;
+    deps.tree.unsentOf = (state) => this.#stateOf(state);
     for (const save of deps.saves.unsent()) deps.saves.show(save);
   }
 
   /** Called when a save of the node has changed: programs may see another content of it. */
   changed(node: number): void {
-    const { drive, tree } = this.deps;
+    const { drive, tree } = this.#deps;
     const state = tree.known(node);
     if (state !== undefined) drive.putNode(tree.entry(state), true);
     this.clean();
@@ -63,13 +63,13 @@ export class UnsentContents {
 
   /** @returns false when the file has no such content. */
   async open(request: RequestOfOp<"open">): Promise<boolean> {
-    const { drive, tree, saves, log } = this.deps;
+    const { drive, tree, saves, log } = this.#deps;
     const state = await tree.node(request.node);
-    const save = this.shownOf(state);
+    const save = this.#shownOf(state);
     if (save === undefined) return false;
     const version = save.shownAs;
     try {
-      if (save.record.sizeBytes > 0) await this.give(save);
+      if (save.record.sizeBytes > 0) await this.#give(save);
     } catch (error) {
       log("An unsent content cannot be shown: its file shows the server's.", error);
       saves.hide(save);
@@ -77,7 +77,7 @@ export class UnsentContents {
       return false;
     }
     // It may have been sent meanwhile.
-    if (this.shownOf(tree.known(request.node) ?? state)?.shownAs !== version) return this.open(request);
+    if (this.#shownOf(tree.known(request.node) ?? state)?.shownAs !== version) return this.open(request);
     drive.putNode(tree.entry(state, request.node), false);
     drive.opened(request.id, { content: save.record.sizeBytes > 0 ? version : 0, version });
     return true;
@@ -85,9 +85,9 @@ export class UnsentContents {
 
   /** Brings ranges that lie in the version below the layers. @returns false when the content is none of these. */
   async fetch(request: RequestOfOp<"fetch">): Promise<boolean> {
-    const giving = this.given.get(request.content);
+    const giving = this.#given.get(request.content);
     if (giving === undefined) return false;
-    const { drive, cache, downloads, data } = this.deps;
+    const { drive, cache, downloads, data } = this.#deps;
     const given = await giving;
     const base = given.base?.content;
     for (const range of missingIn(given.present, request)) {
@@ -112,54 +112,54 @@ export class UnsentContents {
 
   /** Releases what no program sees any more, and none has open. */
   clean(): void {
-    const { drive, saves } = this.deps;
-    for (const [version, giving] of this.given) {
+    const { drive, saves } = this.#deps;
+    for (const [version, giving] of this.#given) {
       if (saves.isShown(version) || !drive.dropContent(version)) continue;
-      this.remove(version, giving);
+      this.#remove(version, giving);
     }
   }
 
   /** Releases a content that is given up. @returns false when a program has it open. */
   release({ shownAs }: Save): boolean {
-    const giving = this.given.get(shownAs);
+    const giving = this.#given.get(shownAs);
     if (giving === undefined) return true;
-    if (!this.deps.drive.dropContent(shownAs)) return false;
-    this.remove(shownAs, giving);
+    if (!this.#deps.drive.dropContent(shownAs)) return false;
+    this.#remove(shownAs, giving);
     return true;
   }
 
-  private remove(version: number, giving: Promise<Given>): void {
-    this.given.delete(version);
-    this.deps.saves.forget(version);
-    giving.then((given) => this.free(given)).catch(() => undefined);
+  #remove(version: number, giving: Promise<Given>): void {
+    this.#given.delete(version);
+    this.#deps.saves.forget(version);
+    giving.then((given) => this.#free(given)).catch(() => undefined);
   }
 
-  private shownOf(state: NodeState): Save | undefined {
-    const { saves, epoch, session } = this.deps;
+  #shownOf(state: NodeState): Save | undefined {
+    const { saves, epoch, session } = this.#deps;
     return saves.shownOf(state, epoch(), session.isResponsive);
   }
 
-  private stateOf(state: NodeState): UnsentState | undefined {
-    const save = this.shownOf(state);
+  #stateOf(state: NodeState): UnsentState | undefined {
+    const save = this.#shownOf(state);
     if (save === undefined) return undefined;
     const { sizeBytes, mtimeNs, ctimeNs } = save.record;
     return { version: save.shownAs, sizeBytes, mtimeNs, ctimeNs };
   }
 
-  private async give(save: Save): Promise<void> {
+  async #give(save: Save): Promise<void> {
     const { shownAs, record } = save;
-    let giving = this.given.get(shownAs);
+    let giving = this.#given.get(shownAs);
     if (giving === undefined) {
-      giving = this.put(shownAs, record);
-      this.given.set(shownAs, giving);
-      giving.catch(() => this.given.delete(shownAs));
+      giving = this.#put(shownAs, record);
+      this.#given.set(shownAs, giving);
+      giving.catch(() => this.#given.delete(shownAs));
     }
     await giving;
   }
 
-  private async put(version: number, record: JournalCommit): Promise<Given> {
-    const { drive, dataFolder } = this.deps;
-    const given = await this.make(version, record);
+  async #put(version: number, record: JournalCommit): Promise<Given> {
+    const { drive, dataFolder } = this.#deps;
+    const given = await this.#make(version, record);
     drive.putContent({
       id: version,
       node: record.node,
@@ -171,8 +171,8 @@ export class UnsentContents {
     return given;
   }
 
-  private async make(version: number, record: JournalCommit): Promise<Given> {
-    const { data, bases, cache } = this.deps;
+  async #make(version: number, record: JournalCommit): Promise<Given> {
+    const { data, bases, cache } = this.#deps;
     const all = { offset: 0, length: record.sizeBytes };
     const [layer] = record.layers;
     if (layer !== undefined && isWholeLayer(record))
@@ -204,14 +204,14 @@ export class UnsentContents {
         await composed.close();
       }
     } catch (error) {
-      await this.free({ record, file, isOwnFile: true, base: hold, present: [] });
+      await this.#free({ record, file, isOwnFile: true, base: hold, present: [] });
       throw error;
     }
   }
 
-  private async free({ file, isOwnFile, base }: Given): Promise<void> {
+  async #free({ file, isOwnFile, base }: Given): Promise<void> {
     base?.[Symbol.dispose]();
     // A file left there is removed at the next start.
-    if (isOwnFile) await this.deps.data.removeFile(file).catch(() => undefined);
+    if (isOwnFile) await this.#deps.data.removeFile(file).catch(() => undefined);
   }
 }

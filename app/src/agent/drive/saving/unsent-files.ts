@@ -15,21 +15,21 @@ export interface DriveUnsentFilesDeps extends ExportDeps {
 }
 
 export class DriveUnsentFiles implements UnsentFiles {
-  private readonly deps: DriveUnsentFilesDeps;
+  readonly #deps: DriveUnsentFilesDeps;
 
   constructor(deps: DriveUnsentFilesDeps) {
-    this.deps = deps;
+    this.#deps = deps;
   }
 
   list(): UnsentFile[] {
-    return this.deps.unsent.items().map(toUnsentFile);
+    return this.#deps.unsent.items().map(toUnsentFile);
   }
 
   /**
    * Sends what can be sent: what is stuck blocks nothing else. @throws Unreachable naming what waits for the server.
    */
   async send(): Promise<void> {
-    const { session, unsent } = this.deps;
+    const { session, unsent } = this.#deps;
     if (unsent.isEmpty) return;
     await unsent.replay();
     const left = session.isResponsive ? unsent.items().filter(({ isStuck }) => !isStuck) : unsent.items();
@@ -41,13 +41,13 @@ export class DriveUnsentFiles implements UnsentFiles {
   }
 
   async exportTo(folder: string, ids: readonly string[]): Promise<ExportedFile[]> {
-    const root = await this.deps.openFolder(folder);
+    const root = await this.#deps.openFolder(folder);
     const exported: ExportedFile[] = [];
     try {
       for (const id of ids) {
-        const { record } = this.item(id, "export");
+        const { record } = this.#item(id, "export");
         try {
-          exported.push({ id, ...(await exportUnsent(this.deps, record, root)), reason: null });
+          exported.push({ id, ...(await exportUnsent(this.#deps, record, root)), reason: null });
         } catch (error) {
           const { message } = fromSystemError(error, "export");
           exported.push({ id, path: null, isWhole: false, reason: message });
@@ -60,11 +60,11 @@ export class DriveUnsentFiles implements UnsentFiles {
   }
 
   async discard(ids: readonly string[]): Promise<void> {
-    for (const id of ids) await this.deps.unsent.discard(this.item(id, "discard").record);
+    for (const id of ids) await this.#deps.unsent.discard(this.#item(id, "discard").record);
   }
 
-  private item(id: string, operation: string): UnsentItem {
-    const item = this.deps.unsent.items().find(({ record }) => idOf(record) === id);
+  #item(id: string, operation: string): UnsentItem {
+    const item = this.#deps.unsent.items().find(({ record }) => idOf(record) === id);
     if (item === undefined)
       throw new RunnelError("NotFound", operation, "This content is not unsent any more. List them again.");
     return item;

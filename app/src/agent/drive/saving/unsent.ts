@@ -51,47 +51,47 @@ const PLANS_MAX = 5;
 const NAMED_MAX = 10;
 
 export class UnsentSaves {
-  private readonly deps: UnsentDeps;
+  readonly #deps: UnsentDeps;
   /** Contents whose bytes are not, or may not be, what was written; never sent. */
-  private readonly damaged: { record: JournalCommit; sentence: string }[];
-  private replaying: Promise<void> | undefined;
-  private timer: Timer | undefined;
-  private isClosed = false;
+  readonly #damaged: { record: JournalCommit; sentence: string }[];
+  #replaying: Promise<void> | undefined;
+  #timer: Timer | undefined;
+  #isClosed = false;
 
   constructor(deps: UnsentDeps) {
-    this.deps = deps;
+    this.#deps = deps;
     const { journal } = deps;
     if (journal.tornBytes > 0)
       deps.problem(
         `The journal's last ${journal.tornBytes} bytes were torn and are cut: of a change that no program was told is kept.`,
       );
-    this.damaged = journal.unverified().map((record) => ({
+    this.#damaged = journal.unverified().map((record) => ({
       record,
       sentence: `The last change to ${record.path} may not have survived the power cut; its bytes are kept in ${journal.dataFolder}.`,
     }));
   }
 
   list(): JournalCommit[] {
-    return this.deps.saves.unsent().map(({ record }) => record);
+    return this.#deps.saves.unsent().map(({ record }) => record);
   }
 
   get isEmpty(): boolean {
-    return this.deps.saves.unsent().length === 0;
+    return this.#deps.saves.unsent().length === 0;
   }
 
   /** Lists all that waits, and what will not be sent. */
   items(): UnsentItem[] {
-    const waiting = this.deps.saves.unsent().map(({ record, failure }) => ({
+    const waiting = this.#deps.saves.unsent().map(({ record, failure }) => ({
       record,
       reason: failure === undefined ? undefined : wordsOf(failure),
       isStuck: failure !== undefined && !isRunnelError(failure, ...PASSING),
     }));
-    return [...waiting, ...this.damaged.map(({ record, sentence }) => ({ record, reason: sentence, isStuck: true }))];
+    return [...waiting, ...this.#damaged.map(({ record, sentence }) => ({ record, reason: sentence, isStuck: true }))];
   }
 
   /** A sentence for each that waits and says why, and for what cannot be sent at all. */
   problems(): string[] {
-    const known = this.deps.saves.unsent().filter(({ failure }) => failure !== undefined);
+    const known = this.#deps.saves.unsent().filter(({ failure }) => failure !== undefined);
     const named = known
       .slice(0, NAMED_MAX)
       .map(
@@ -99,29 +99,29 @@ export class UnsentSaves {
           `${nameOf(record)} is not saved on the server: ${wordsOf(failure)} Its last content is kept here and sent when that is possible.`,
       );
     if (known.length > NAMED_MAX) named.push(`${known.length - NAMED_MAX} more files are not saved on the server.`);
-    return [...this.damaged.map(({ sentence }) => sentence), ...named];
+    return [...this.#damaged.map(({ sentence }) => sentence), ...named];
   }
 
   /** The first attempt of a save failed: it waits here, unless a program here has removed the file meanwhile. */
   async keep(save: Save, failure: unknown): Promise<void> {
-    const { saves, contents } = this.deps;
-    if (isBaseLost(failure)) await this.unmake(save);
-    if (!saves.failed(save, failure)) return this.end(save.record);
+    const { saves, contents } = this.#deps;
+    if (isBaseLost(failure)) await this.#unmake(save);
+    if (!saves.failed(save, failure)) return this.#end(save.record);
     saves.show(save);
     contents.changed(save.record.node);
-    this.arm();
+    this.#arm();
   }
 
   /** A program here has removed the file. */
   async removed(node: number): Promise<void> {
-    const { saves, contents } = this.deps;
-    for (const { record } of saves.removed(node)) await this.end(record);
+    const { saves, contents } = this.#deps;
+    for (const { record } of saves.removed(node)) await this.#end(record);
     contents.clean();
   }
 
   /** Gives up what could not be sent of files at or below a path that lost their name when a person removed that. */
   async removedBelow(path: string): Promise<void> {
-    const { saves, tree } = this.deps;
+    const { saves, tree } = this.#deps;
     for (const { record } of saves.unsent()) {
       const isBelow = record.path === path || record.path.startsWith(`${path}/`);
       if (isBelow && !tree.isNamed(record.node)) await this.removed(record.node);
@@ -132,7 +132,7 @@ export class UnsentSaves {
    * A person gives it up. @throws Busy while it is being sent, or a program has it open.
    */
   async discard(record: JournalCommit): Promise<void> {
-    const { changes, saves, contents, copies, log } = this.deps;
+    const { changes, saves, contents, copies, log } = this.#deps;
     const save = saves.unsent().find((each) => isSame(each.record, record));
     if (save !== undefined) {
       if (save.state !== "unsent") throw busy(record, "it is being sent just now");
@@ -141,9 +141,9 @@ export class UnsentSaves {
       contents.changed(record.node);
       await copies.unmake(record).catch((error: unknown) => log("An empty copy could not be removed.", error));
     }
-    const index = this.damaged.findIndex((each) => isSame(each.record, record));
-    if (index >= 0) this.damaged.splice(index, 1);
-    await this.deps.journal.done(record.instance, record.n);
+    const index = this.#damaged.findIndex((each) => isSame(each.record, record));
+    if (index >= 0) this.#damaged.splice(index, 1);
+    await this.#deps.journal.done(record.instance, record.n);
   }
 
   /**
@@ -151,65 +151,65 @@ export class UnsentSaves {
    * taken.
    */
   async make(record: JournalCommit): Promise<void> {
-    if (!(await this.deps.copies.make(record)))
+    if (!(await this.#deps.copies.make(record)))
       throw new RunnelError("Exists", "commit", "The name of the conflict copy has been taken.");
   }
 
   /** Sends what waits, oldest first. Called when attached. */
   async replay(): Promise<void> {
-    this.replaying ??= this.replayAll().finally(() => {
-      this.replaying = undefined;
+    this.#replaying ??= this.#replayAll().finally(() => {
+      this.#replaying = undefined;
     });
-    await this.replaying;
+    await this.#replaying;
   }
 
   close(): void {
-    this.isClosed = true;
-    this.timer?.cancel();
+    this.#isClosed = true;
+    this.#timer?.cancel();
   }
 
-  private arm(): void {
-    this.timer?.cancel();
-    if (this.isClosed || this.isEmpty) return;
-    this.timer = this.deps.clock.after(AGAIN_MS, () => {
-      this.replay().catch((error: unknown) => this.deps.log("Unsent changes could not be sent.", error));
+  #arm(): void {
+    this.#timer?.cancel();
+    if (this.#isClosed || this.isEmpty) return;
+    this.#timer = this.#deps.clock.after(AGAIN_MS, () => {
+      this.replay().catch((error: unknown) => this.#deps.log("Unsent changes could not be sent.", error));
     });
   }
 
-  private async replayAll(): Promise<void> {
-    const { saves, session } = this.deps;
+  async #replayAll(): Promise<void> {
+    const { saves, session } = this.#deps;
     for (const save of saves.unsent()) {
-      if (!session.isResponsive || this.isClosed) break;
+      if (!session.isResponsive || this.#isClosed) break;
       if (save.state !== "unsent") continue;
-      save.sending = this.attempt(save).finally(() => (save.sending = undefined));
+      save.sending = this.#attempt(save).finally(() => (save.sending = undefined));
       await save.sending;
       if (save.state === "unsent" && isRunnelError(save.failure, "Unreachable")) break;
     }
-    this.arm();
+    this.#arm();
   }
 
   /** Makes one attempt; what it fails with is the save's. */
-  private async attempt(save: Save): Promise<void> {
-    const { changes, saves, contents, journal } = this.deps;
+  async #attempt(save: Save): Promise<void> {
+    const { changes, saves, contents, journal } = this.#deps;
     const { node } = save.record;
     changes.step(save, "send");
     let sent: SentContent;
     try {
-      if (!(await journal.verify(save.record))) return this.damage(save);
-      sent = await this.send(save);
+      if (!(await journal.verify(save.record))) return this.#damage(save);
+      sent = await this.#send(save);
       saves.answered(save, sent.result);
     } catch (failure) {
       // Without the version below it nobody can be shown the whole.
       if (isBaseLost(failure)) {
         saves.hide(save);
-        await this.unmake(save);
+        await this.#unmake(save);
       }
-      if (!saves.failed(save, failure)) await this.end(save.record);
+      if (!saves.failed(save, failure)) await this.#end(save.record);
       for (const each of new Set([node, save.record.node])) contents.changed(each);
       return;
     }
     const { record } = save;
-    this.report(record, sent);
+    this.#report(record, sent);
     await this.finish(save, sent, () => sent.keep());
     for (const each of new Set([node, record.node, sent.result.node])) contents.changed(each);
   }
@@ -219,7 +219,7 @@ export class UnsentSaves {
    * Whatever fails, it is saved.
    */
   async finish(save: Save, sent: SentContent, keep: () => Promise<unknown>): Promise<void> {
-    const { log } = this.deps;
+    const { log } = this.#deps;
     try {
       await keep();
     } catch (error) {
@@ -232,12 +232,12 @@ export class UnsentSaves {
 
   /** Settles a save that is committed, once no open file has its layers any more. */
   async settle(save: Save): Promise<void> {
-    this.deps.changes.step(save, "settle");
-    await this.end(save.record);
+    this.#deps.changes.step(save, "settle");
+    await this.#end(save.record);
   }
 
-  private report({ copy, path }: JournalCommit, { result }: SentContent): void {
-    const { conflict, problem } = this.deps;
+  #report({ copy, path }: JournalCommit, { result }: SentContent): void {
+    const { conflict, problem } = this.#deps;
     if (copy !== undefined && path !== copy.of)
       problem(
         `${copy.of} was changed elsewhere while it waited to be sent; this version is kept as ${basename(path)}.`,
@@ -246,65 +246,65 @@ export class UnsentSaves {
   }
 
   /** Exactly once by its number; when the file has changed meanwhile, or the epoch, it becomes a copy. */
-  private async send(save: Save): Promise<SentContent> {
-    const { journal, epoch } = this.deps;
+  async #send(save: Save): Promise<SentContent> {
+    const { journal, epoch } = this.#deps;
     const isOfHere = save.record.epoch === epoch() && save.record.instance === journal.instance;
     if (isOfHere && save.record.copy === undefined) {
       try {
-        return await this.sendAsEdit(save.record);
+        return await this.#sendAsEdit(save.record);
       } catch (error) {
-        if (!isRunnelError(error, "Stale", "NotFound") || (await this.isCurrent(save.record))) throw error;
+        if (!isRunnelError(error, "Stale", "NotFound") || (await this.#isCurrent(save.record))) throw error;
       }
     }
-    if (!isOfHere || save.record.copy === undefined) await this.plan(save);
+    if (!isOfHere || save.record.copy === undefined) await this.#plan(save);
     // No file is made for what is not there to be put in.
-    if (isBaseLost(save.failure)) await this.bringBase(save.record);
+    if (isBaseLost(save.failure)) await this.#bringBase(save.record);
     // Somebody may take a name between its choice and its making.
-    for (let count = 1; !(await this.deps.copies.make(save.record)); count++) {
+    for (let count = 1; !(await this.#deps.copies.make(save.record)); count++) {
       if (count === PLANS_MAX) throw new RunnelError("Exists", "replay", "No name was free for the conflict copy.");
-      await this.plan(save);
+      await this.#plan(save);
     }
-    return this.sendOver(save.record, () => true);
+    return this.#sendOver(save.record, () => true);
   }
 
-  private async plan(save: Save): Promise<void> {
-    const { changes, copies, contents } = this.deps;
+  async #plan(save: Save): Promise<void> {
+    const { changes, copies, contents } = this.#deps;
     const { node } = save.record;
     await copies.plan(save.record, (planned) => changes.rerecord(save, planned));
     contents.changed(node);
   }
 
-  private async sendAsEdit(record: JournalCommit): Promise<SentContent> {
-    const isCurrent = await this.isCurrent(record);
-    return this.sendOver(record, () => isCurrent);
+  async #sendAsEdit(record: JournalCommit): Promise<SentContent> {
+    const isCurrent = await this.#isCurrent(record);
+    return this.#sendOver(record, () => isCurrent);
   }
 
   /** The server says so: what it does not answer proves nothing. */
-  private async isCurrent(record: JournalCommit): Promise<boolean> {
-    const state = await this.deps.tree.asked(record.node);
+  async #isCurrent(record: JournalCommit): Promise<boolean> {
+    const state = await this.#deps.tree.asked(record.node);
     return state !== undefined && state.nlink > 0 && state.version === record.baseVersion;
   }
 
-  private async sendOver(record: JournalCommit, mayStart: () => boolean): Promise<SentContent> {
-    const { bases, sender } = this.deps;
+  async #sendOver(record: JournalCommit, mayStart: () => boolean): Promise<SentContent> {
+    const { bases, sender } = this.#deps;
     using base = await bases.hold(record);
     return await sender.send(record, base?.content, { mayStart });
   }
 
-  private async bringBase(record: JournalCommit): Promise<void> {
-    const { bases, sender } = this.deps;
+  async #bringBase(record: JournalCommit): Promise<void> {
+    const { bases, sender } = this.#deps;
     using base = await bases.hold(record);
     await sender.bringBase(record, base?.content);
   }
 
   /** The file that was made for it stays empty: it goes, and the next attempt is another one. */
-  private async unmake(save: Save): Promise<void> {
-    const { copies, log } = this.deps;
+  async #unmake(save: Save): Promise<void> {
+    const { copies, log } = this.#deps;
     const { record } = save;
     try {
       if (!(await copies.isMade(record))) return;
       // First: what is sent to a file that this client has removed is committed and seen by nobody.
-      await this.plan(save);
+      await this.#plan(save);
       await copies.unmake(record);
     } catch (error) {
       log("An empty copy could not be removed.", error);
@@ -312,11 +312,11 @@ export class UnsentSaves {
   }
 
   /** Marks a save whose bytes have rotted: they are never sent as what was written. */
-  private damage(save: Save): void {
-    const { changes, saves, contents, journal, log } = this.deps;
+  #damage(save: Save): void {
+    const { changes, saves, contents, journal, log } = this.#deps;
     const { record } = save;
     const sentence = `Damaged on this computer's disk: the unsent change to ${record.path}. It is not sent; its bytes are kept in ${journal.dataFolder}.`;
-    this.damaged.push({ record, sentence });
+    this.#damaged.push({ record, sentence });
     log(sentence, undefined);
     const failure = new RunnelError("Corrupt", "replay", sentence);
     if (saves.failed(save, failure)) changes.step(save, "drop");
@@ -326,8 +326,8 @@ export class UnsentSaves {
   /**
    * Ends it in the journal: nobody needs it any more. Where that fails it is settled by its number at the next start.
    */
-  private async end(record: JournalCommit): Promise<void> {
-    const { journal, log } = this.deps;
+  async #end(record: JournalCommit): Promise<void> {
+    const { journal, log } = this.#deps;
     await journal
       .done(record.instance, record.n)
       .catch((error: unknown) => log("A save that is done could not be ended in the journal.", error));
