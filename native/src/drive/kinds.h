@@ -53,7 +53,7 @@ std::string_view NameOf(Kind kind);
 Kind KindNamed(std::string_view name);
 // The kind of an error number of this system's C library.
 Kind KindOfErrno(int error);
-// Those that not every system has (system/); kIo for any other.
+// Kinds of numbers that not every system has (system/); kIo for any other.
 Kind KindOfSystemErrno(int error);
 
 }  // namespace runnel::drive

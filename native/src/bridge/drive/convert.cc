@@ -166,7 +166,7 @@ Napi::Object ToObject(Napi::Env env, const Message& message) {
   set.Id("id", message.id);
   set.String("op", drive::NameOf(message.op));
   set.Value("caller", caller);
-  // What a request is not about is 0 or empty.
+  // Fields that a request is not about are 0 or empty.
   if (message.node != 0) set.Id("node", message.node);
   if (message.folder != 0) set.Id("folder", message.folder);
   if (!message.name.empty()) set.String("name", message.name);

@@ -16,7 +16,7 @@
 namespace runnel {
 
 int OpenRoot(const std::string& path, Descriptor* root) {
-  // Its own path may lead through symlinks.
+  // The root's own path may lead through symlinks.
   const int flags = (kFolderReference & ~O_NOFOLLOW) | O_CLOEXEC;
   const int fd = Retry([&] { return open(path.c_str(), flags); });
   if (fd < 0) return errno;
