@@ -1,9 +1,12 @@
-// A rename and the file whose name it takes; and attributes that are waited for.
+// A rename and the file whose name it takes; attributes that are waited for; and files that are used before they are made.
 import { describe, expect, test } from "@jest/globals";
 import type { NodeState } from "@runnel/shared";
-import { ROOT_NODE } from "@runnel/shared";
+import { ROOT_NODE, RunnelError } from "@runnel/shared";
+import { OwnChanges } from "../../src/agent/changes/own-changes.ts";
 import { Names, type NamesDeps } from "../../src/agent/drive/names.ts";
 import type { RequestOfOp } from "../../src/agent/drive/request-of-op.ts";
+import { Tree } from "../../src/agent/drive/tree.ts";
+import { openReplica } from "../../src/agent/replica/sqlite-replica.ts";
 import { makeState } from "../replica/model-tree.ts";
 
 const MOVER = 3;
@@ -112,5 +115,115 @@ describe("attributes that are set to what they are", () => {
   test("are waited for when one of them is another, or a time is", async () => {
     for (const change of [{ mode: 0o600 }, { uid: 5, gid: 7 }, { mode: 0o640, mtimeNs: STATE.mtimeNs }])
       expect(await answered(change)).toMatchObject({ atOnce: false });
+  });
+});
+
+describe("a file that is created", () => {
+  const NEW = 1000;
+  const THEIRS = 50;
+
+  /** Creates "a" in the root; the server answers when the test says how. */
+  async function create(how: { isExclusive?: boolean; isCrowded?: boolean; name?: string } = {}) {
+    const replica = openReplica(":memory:", "boot 1");
+    replica.reset("e", { ...makeState(ROOT_NODE, "folder", 1), nlink: 1 });
+    replica.putListing(ROOT_NODE, 1, [], true);
+    let next = 1;
+    const changes = new OwnChanges({ instance: "", nextNumber: () => next++, ending: () => [] });
+    const gone = async (): Promise<never> => {
+      throw new RunnelError("Unreachable", "ask", "Nobody is asked.");
+    };
+    const tree = new Tree(replica, changes, { list: gone, stat: gone });
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const calls: string[] = [];
+    const deps = {
+      changes,
+      tree,
+      clock: { wallNs: () => 7n },
+      operations: {
+        mayChange: () => undefined,
+        newNode: async () => NEW,
+        isCrowded: how.isCrowded === true,
+        send: async (n: number, _name: string, { node }: { node: number }) => {
+          calls.push(`make ${n} ${node}`);
+          return promise;
+        },
+      },
+      problem: (sentence: string) => calls.push(sentence),
+      drive: {
+        putEntries: () => undefined,
+        putNode: () => undefined,
+        dropFolder: () => calls.push("drop"),
+        created: (_id: number, { node }: { node: number }) => calls.push(`created ${node}`),
+      },
+    };
+    const request = { op: "create", id: 1, folder: ROOT_NODE, name: "a", mode: 0o644, caller: { uid: 1, gid: 2 } };
+    const created = new Names(deps as unknown as NamesDeps).create({
+      isExclusive: false,
+      ...request,
+      ...how,
+    } as unknown as RequestOfOp<"create">);
+    created.catch(() => undefined);
+    await new Promise((turn) => setImmediate(turn));
+    const end = async (error?: RunnelError): Promise<void> => {
+      const state = { ...makeState(NEW, "file", 2), nlink: 1 };
+      if (error === undefined)
+        replica.apply([{ seq: 2, bindings: [{ folder: ROOT_NODE, name: "a", node: NEW }], nodes: [state] } as never]);
+      if (error === undefined) resolve();
+      else reject(error);
+      await new Promise((turn) => setImmediate(turn));
+    };
+    return { tree, changes, calls, created, end };
+  }
+
+  test("is answered before the server has made it, and is then as that knows it", async () => {
+    const { tree, changes, calls, created, end } = await create();
+    await created;
+    expect(calls).toEqual([`make 1 ${NEW}`, `created ${NEW}`]);
+    expect(tree.makingOf(NEW)).toMatchObject({ n: 1, names: [[ROOT_NODE, "a", NEW]] });
+    expect(await tree.lookup(ROOT_NODE, "a")).toMatchObject({ node: NEW, mode: 0o644, uid: 1, gid: 2 });
+    expect(changes.isOwnName(ROOT_NODE, "a", NEW)).toBe(true);
+    await end();
+    expect(await tree.lookup(ROOT_NODE, "a")).toMatchObject({ node: NEW, seq: 2 });
+    expect(changes.isOwnName(ROOT_NODE, "a", NEW)).toBe(false);
+    expect(changes.received).toEqual({ received: 1 });
+  });
+
+  test("stands for the one that was there, which is no problem of anybody", async () => {
+    const { tree, calls, end } = await create();
+    const settled = tree.makingOf(NEW)?.made.settled;
+    await end(new RunnelError("Exists", "make", "It is there.", { detail: { node: THEIRS } }));
+    await settled;
+    expect(tree.real(NEW)).toBe(THEIRS);
+    expect(calls.slice(2)).toEqual(["drop"]);
+  });
+
+  test("that the server refuses is a problem that is named, and what it was refused with is known", async () => {
+    for (const [kind, isRefused] of [
+      ["Denied", true],
+      ["Unreachable", false],
+    ] as const) {
+      const { tree, changes, calls, end } = await create();
+      const error = new RunnelError(kind, "make", "No.");
+      await end(error);
+      expect(tree.refusalOf(NEW)).toBe(isRefused ? error : undefined);
+      expect(calls.slice(2)).toEqual(["drop", "The file a could not be created: No."]);
+      expect(changes.received).toEqual({ received: 1 });
+    }
+  });
+
+  test("is waited for where it must be the first, where many are under way, and where the name may be refused", async () => {
+    for (const how of [{ isExclusive: true }, { isCrowded: true }, { name: "a?" }]) {
+      const { tree, changes, calls, created, end } = await create(how);
+      expect(calls).toEqual([`make 1 ${NEW}`]);
+      expect(tree.makingOf(NEW)).toBeUndefined();
+      await end(new RunnelError("Exists", "make", "It is there."));
+      await expect(created).rejects.toMatchObject({ kind: "Exists" });
+      expect(changes.received).toEqual({ received: 1 });
+      expect(tree.refusalOf(NEW)).toBeUndefined();
+    }
+    const { calls, created, end } = await create({ isExclusive: true });
+    await end();
+    await created;
+    expect(calls).toEqual([`make 1 ${NEW}`, `created ${NEW}`]);
   });
 });
