@@ -320,7 +320,7 @@ function recordsOf(
   }
   if (!isOne || commits.length === 0) return records;
   const { seq } = commits.at(-1) as CommitRecord;
-  return [{ indexes, commits, ...encodeRecord({ kind: "together", seq, commits }, NO_DATA) }];
+  return [{ indexes, commits, ...encodeRecord({ kind: "together", seq, commits }) }];
 }
 
 /** Takes commits into the index that the log has already. */

@@ -66,7 +66,10 @@ const HEADER_LENGTH_BYTES = 4;
 /** Our own writer made it and a checksum covers it: only what older versions could have written otherwise is checked here. */
 const header = z.looseObject({ kind: z.enum(["commit", "together", "handle", "up", "wait"]), seq: z.number() });
 
-export function encodeRecord(record: LoggedRecord, data: Uint8Array): { bytes: Uint8Array; dataOffset: number } {
+export function encodeRecord(
+  record: LoggedRecord,
+  data: Uint8Array = new Uint8Array(0),
+): { bytes: Uint8Array; dataOffset: number } {
   const head = encodeCbor(flat(record));
   const bytes = new Uint8Array(HEADER_LENGTH_BYTES + head.length + data.length);
   new DataView(bytes.buffer).setUint32(0, head.length, true);

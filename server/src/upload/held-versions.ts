@@ -18,10 +18,14 @@ const OPEN_VERSIONS_MAX = 128;
 /** Versions held for a write, including those that cannot be opened. */
 const HELD_MAX = 2 * OPEN_VERSIONS_MAX;
 
+export interface HeldVersionsDeps {
+  meta: MetaStore;
+  content: ContentStore;
+  executor: Executor;
+}
+
 export class HeldVersions {
-  readonly #meta: MetaStore;
-  readonly #content: ContentStore;
-  readonly #executor: Executor;
+  readonly #deps: HeldVersionsDeps;
   readonly #allowance: Pick<Allowance, "openFiles" | "holdDescriptors">;
   /** Versions that are being opened or are open. */
   readonly #held = new Map<string, Promise<HeldVersion | undefined>>();
@@ -29,14 +33,9 @@ export class HeldVersions {
   readonly #used = new Set<string>();
   #openCount = 0;
 
-  constructor(
-    deps: { meta: MetaStore; content: ContentStore; executor: Executor },
-    allowance: Pick<Allowance, "openFiles" | "holdDescriptors">,
-  ) {
+  constructor(deps: HeldVersionsDeps, allowance: Pick<Allowance, "openFiles" | "holdDescriptors">) {
     this.#allowance = allowance;
-    this.#meta = deps.meta;
-    this.#content = deps.content;
-    this.#executor = deps.executor;
+    this.#deps = deps;
   }
 
   /** @returns undefined when the version or its recipe is not kept. */
@@ -59,7 +58,7 @@ export class HeldVersions {
   }
 
   async #hold(version: VersionId): Promise<HeldVersion | undefined> {
-    const recipe = await this.#meta.recipe(version);
+    const recipe = await this.#deps.meta.recipe(version);
     if (recipe === undefined) return undefined;
     const open = await this.#open(version);
     try {
@@ -76,7 +75,7 @@ export class HeldVersions {
     const [offset = 0, end = 0] = [from, from + count].map((index) => chunkOffsets(recipe)[index]);
     const length = end - offset;
     if (open === undefined || !(await open.secure([{ offset, length }]))) return undefined;
-    if (!(await holdsChunks(open, recipe, from, count, this.#executor))) return undefined;
+    if (!(await holdsChunks(open, recipe, from, count, this.#deps.executor))) return undefined;
     this.#used.add(keyOf(version));
     return { from: "version", version, offset, length };
   }
@@ -125,7 +124,7 @@ export class HeldVersions {
     if (this.#openCount >= OPEN_VERSIONS_MAX || !this.#allowance.openFiles(1)) return undefined;
     this.#openCount++;
     try {
-      return await this.#content.open(version);
+      return await this.#deps.content.open(version);
     } catch (error) {
       this.#closed();
       if (!isRunnelError(error)) throw error;
@@ -135,7 +134,7 @@ export class HeldVersions {
 
   async #isAt(open: OpenVersion, offset: number, length: number, digest: Uint8Array): Promise<boolean> {
     try {
-      return Buffer.compare(await this.#executor.digest([await open.read(offset, length)]), digest) === 0;
+      return Buffer.compare(await this.#deps.executor.digest([await open.read(offset, length)]), digest) === 0;
     } catch (error) {
       if (!(error instanceof RunnelError)) throw error;
       return false;

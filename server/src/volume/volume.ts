@@ -6,7 +6,7 @@ import type { ContentEngine, ContentStore, SalvageReport } from "../content/cont
 import { Feed } from "../feed/feed.ts";
 import type { Holder } from "../feed/holder.ts";
 import type { Creation } from "../meta/first-rows.ts";
-import type { MetaStore, Operation, OperationId, OperationResult, VolumeFacts } from "../meta/meta-store.ts";
+import type { MetaStore, Operation, OperationId, OperationResult } from "../meta/meta-store.ts";
 import { ChunkIndexer } from "./chunk-indexer.ts";
 import { COMMIT_LOG_FORMAT, encodeRecord, isExternal } from "../commit-log/record.ts";
 import { CommitQueue } from "../commit-log/queue.ts";
@@ -162,17 +162,17 @@ export class Volume {
         return planned;
       },
       recordIntent: async (seq, handle) => {
-        await log.append([encodeRecord({ kind: "handle", seq, handle }, NO_DATA).bytes]);
+        await log.append([encodeRecord({ kind: "handle", seq, handle }).bytes]);
       },
       recordWaiting: async (seqs) => {
-        await log.append([encodeRecord({ kind: "wait", seq: seqs[0] ?? 0, seqs }, NO_DATA).bytes]);
+        await log.append([encodeRecord({ kind: "wait", seq: seqs[0] ?? 0, seqs }).bytes]);
       },
       askCommitter: (instance, version, ranges, take) => supplies.ask(instance, version, ranges, take),
       readLog: (place, offset, length) => log.read(place, offset, length),
       applied: (seq) => {
         volume.#keeper.recordApplied(seq);
         // A hint: without it salvage has more to examine.
-        log.write([encodeRecord({ kind: "up", seq }, NO_DATA).bytes]).catch(() => undefined);
+        log.write([encodeRecord({ kind: "up", seq }).bytes]).catch(() => undefined);
       },
       uncertain: () => feed.withdraw(),
       scanned: () => {
@@ -187,19 +187,8 @@ export class Volume {
       },
       resumable: (files) => volume.uploads.addDetached(files),
     });
-    volume = new Volume(deps, {
-      engine,
-      log,
-      meta,
-      content,
-      queue,
-      feed,
-      supplies,
-      facts,
-      salvaged,
-      commits: recovered.commits,
-      firstScan: firstScan.promise,
-    });
+    const opened = { ...recovered, engine, log, content, queue, feed, supplies, firstScan: firstScan.promise };
+    volume = new Volume(deps, opened);
     try {
       await content.start(recovered.commits, recovered.handles);
     } catch (error) {
@@ -363,16 +352,12 @@ const NO_DATA = new Uint8Array(0);
 /** A client that missed more lists again: that costs it less than they would. */
 const CHANGES_KEPT = 200_000;
 
-interface Opened {
+interface Opened extends Recovered {
   supplies: Supplies;
   engine: ContentEngine;
   log: Log;
-  meta: MetaStore;
   content: ContentStore;
   queue: CommitQueue;
   feed: Feed;
-  facts: VolumeFacts;
-  salvaged: SalvageReport | undefined;
-  commits: Recovered["commits"];
   firstScan: Promise<void>;
 }

@@ -4,7 +4,6 @@ import { ROOT_NODE } from "@runnel/shared";
 import type { DiskRow, Operation } from "../../../meta/meta-store.ts";
 import type { AcceptedCommit } from "../../content-store.ts";
 import { ignoreDenied } from "../disk/attributes.ts";
-import { ROOT_ROW } from "../disk/disk-rows.ts";
 import type { LiveTree } from "./live-tree.ts";
 import { stateAfter } from "./apply-make.ts";
 import { isSameHandle, isSameTuple } from "../disk/same-file.ts";
@@ -14,12 +13,6 @@ import { removeIfThere } from "../disk/found.ts";
 import { applyXattr } from "../disk/xattrs.ts";
 
 type SetAttr = Extract<Operation, { op: "setAttr" }>;
-
-async function rowsOf(tree: LiveTree, node: number): Promise<DiskRow[]> {
-  if (node !== ROOT_NODE) return tree.rows.ofNode(node);
-  const row = await tree.rows.get(ROOT_ROW.folder, ROOT_ROW.name);
-  return row === undefined ? [] : [row];
-}
 
 /** The tuple to record: the new one, unless another program's change shows in it, which the next probe has to find. `change`: as stored. */
 function recordedStat(row: DiskRow, before: DiskStat, after: DiskStat, change: SetStat, isRetry: boolean): DiskStat {
@@ -74,8 +67,7 @@ async function asStored(
 export async function applyAttributes(tree: LiveTree, commit: AcceptedCommit, operation: SetAttr): Promise<void> {
   const { node } = operation;
   const { xattr, xattrs: _none, ...settable } = operation.change;
-  const rows = await rowsOf(tree, node);
-  const row = rows[0];
+  const row = await tree.rows.firstOf(node);
   const path = node === ROOT_NODE ? "" : row && (await tree.rows.pathOfName(row.folder, row.name));
   const state = stateAfter(commit, node);
   if (path === undefined || state === undefined) return;
@@ -94,7 +86,7 @@ export async function applyAttributes(tree: LiveTree, commit: AcceptedCommit, op
   if (row === undefined || after === undefined || !isSameHandle(after.handle, row.handle)) return;
   const stored = await asStored(tree, commit.seq, settable, before.stat, after.stat);
   const stat = recordedStat(row, before.stat, after.stat, stored, tree.isRetry);
-  for (const each of rows) {
+  for (const each of node === ROOT_NODE ? [row] : await tree.rows.ofNode(node)) {
     const { xattrs: _before, ...rest } = each;
     tree.rows.put({ ...rest, stat, ...(xattrs === undefined ? {} : { xattrs }) });
   }

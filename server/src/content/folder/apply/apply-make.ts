@@ -1,43 +1,19 @@
 // Applying what makes names: make and link [F28]. What is made is made in temp/, so a name appears whole or not at all.
 import type { DiskRoot, NodeState } from "@runnel/shared";
-import { isRunnelError } from "@runnel/shared";
 import type { AcceptedCommit } from "../../content-store.ts";
 import type { DiskRow, Operation } from "../../../meta/meta-store.ts";
 import { withFile } from "../../../host/whole-file.ts";
 import type { LiveTree } from "./live-tree.ts";
 import type { FoundEntry } from "../disk/found.ts";
 import { isSameContent, isSameHandle } from "../disk/same-file.ts";
-import { isDevice, keepShown, typeOnDisk } from "../disk/shown.ts";
-import { STORE_FILE_MODE, STORE_FOLDER_MODE, tempPath } from "../disk/store-layout.ts";
-import { removeIfThere } from "../disk/found.ts";
+import { keepShown, makeNode, typeOnDisk } from "../disk/shown.ts";
+import { tempPath } from "../disk/store-layout.ts";
+import { removeAny, removeIfThere } from "../disk/found.ts";
 
 type Op<Name extends Operation["op"]> = Extract<Operation, { op: Name }>;
 
 export function stateAfter(commit: AcceptedCommit, node: number): NodeState | undefined {
   return commit.change.nodes.find((state) => state.node === node);
-}
-
-async function makeTemp(root: DiskRoot, temp: string, { type, rdev, target }: NodeState): Promise<void> {
-  switch (type) {
-    case "file":
-      return (await root.open(temp, "createNew", STORE_FILE_MODE)).close();
-    case "folder":
-      return root.makeFolder(temp, STORE_FOLDER_MODE);
-    case "symlink":
-      return root.makeSymlink(temp, target);
-    default:
-      if (isDevice(type)) return (await root.open(temp, "createNew", STORE_FILE_MODE)).close();
-      return root.makeSpecial(temp, type, STORE_FILE_MODE, rdev);
-  }
-}
-
-async function clearTemp(root: DiskRoot, temp: string): Promise<void> {
-  try {
-    await root.removeFile(temp);
-  } catch (error) {
-    if (isRunnelError(error, "NotFound")) return;
-    await root.removeFolder(temp);
-  }
 }
 
 /** Tells whether what lies there differs in nothing but attributes from what the commit makes. */
@@ -65,8 +41,8 @@ export async function prepareMake(
   const state = stateAfter(commit, commit.result.node);
   if (state === undefined) return undefined;
   const temp = tempPath(commit.seq, "new");
-  await clearTemp(tree.root, temp);
-  await makeTemp(tree.root, temp, state);
+  await removeAny(tree.root, temp);
+  await makeNode(tree.root, temp, state);
   await tree.setAttributes(temp, state, state);
   await keepShown(tree.root, temp, state, true);
   if (!isReplaced) await syncTemp(tree.root, temp, state);
@@ -111,7 +87,7 @@ async function placeMade(
   const path = await tree.pathIn(folder, name);
   const placed = await tree.placeNew(temp, folder, name, (found) => isSameThing(tree, path, found, state));
   if (placed === "placed") return handle;
-  await clearTemp(tree.root, temp);
+  await removeAny(tree.root, temp);
   const { mode, uid, gid } = placed.stat;
   await tree.setAttributes(path, state, state, { mode, owner: { uid, gid } });
   await keepShown(tree.root, path, state, false);

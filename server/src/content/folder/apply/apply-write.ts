@@ -39,10 +39,7 @@ export async function applyWrite(
   for (const { folder, name } of names) {
     const kept = first?.xattrs === undefined ? {} : { xattrs: first.xattrs };
     await tree.bind({ node: version.node, folder, name, handle: temp.handle, stat, version: version.seq, ...kept });
-    tree.touch(
-      folder,
-      commit.change.nodes.find(({ node }) => node === folder),
-    );
+    tree.touch(folder, stateAfter(commit, folder));
   }
   if (sizeBytes > 0) tree.rows.setPlace(version, { at: "disk" });
   if (stat.ctimeNs < 0n) await probeRows(tree, names);

@@ -7,14 +7,12 @@ import type { Clock, DiskRoot, DiskStat, NodeState, SetStat, VersionId } from "@
 import { ROOT_NODE, RunnelError, isRunnelError } from "@runnel/shared";
 import type { KeptOnDisk, Ownership } from "../disk/attributes.ts";
 import { NOTHING_KEPT, ignoreDenied, setAttributes } from "../disk/attributes.ts";
-import { conflictName } from "../../../meta/conflict-name.ts";
 import { withFile } from "../../../host/whole-file.ts";
 import type { ByteRange } from "../../content-store.ts";
 import type { DiskRow, MetaStore } from "../../../meta/meta-store.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
 import type { FoundEntry, Probes } from "../disk/found.ts";
-import { findAt } from "../disk/found.ts";
-import { ROOT_ROW } from "../disk/disk-rows.ts";
+import { findAt, moveToConflictCopy } from "../disk/found.ts";
 import type { FilledTemp } from "../staging/filled-temp.ts";
 import { isSameContent, isSameHandle, isSameBytes } from "../disk/same-file.ts";
 import { joinPath } from "../disk/store-layout.ts";
@@ -196,20 +194,11 @@ export class LiveTree {
     folder: number,
     name: string,
   ): Promise<{ path: string; conflictCopy: string }> {
-    const wallNs = this.deps.clock.wallNs();
     const inFolder = (await this.rows.pathOf(folder)) ?? "";
-    for (let count = 1; ; count++) {
-      const path = joinPath(inFolder, conflictName(name, wallNs, count));
-      try {
-        await this.root.rename(from, path, "keep");
-      } catch (error) {
-        if (isRunnelError(error, "Exists")) continue;
-        throw error;
-      }
-      this.touch(folder);
-      this.probeLater(path);
-      return { path: joinPath(inFolder, name), conflictCopy: path };
-    }
+    const conflictCopy = await moveToConflictCopy(this.root, from, inFolder, name, this.deps.clock.wallNs());
+    this.touch(folder);
+    this.probeLater(conflictCopy);
+    return { path: joinPath(inFolder, name), conflictCopy };
   }
 
   /** Gives `temp` a name that is new. What another program has put there is kept as a conflict copy, unless `adopts` takes it for ours. */
@@ -343,8 +332,7 @@ export class LiveTree {
   async #finishFolder(node: number, mtimeNs: bigint | undefined): Promise<void> {
     const path = await this.rows.pathOf(node);
     if (path === undefined) return;
-    const row =
-      node === ROOT_NODE ? await this.rows.get(ROOT_ROW.folder, ROOT_ROW.name) : (await this.rows.ofNode(node))[0];
+    const row = await this.rows.firstOf(node);
     try {
       const last = this.#touchedLate.has(node) ? (await this.deps.meta.node(node))?.mtimeNs : mtimeNs;
       const wanted = last ?? row?.stat.mtimeNs;

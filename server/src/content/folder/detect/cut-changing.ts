@@ -1,9 +1,10 @@
 // The recipe of a file that a program goes on writing to. It was the file's content at one moment when the tuple stayed the same, or when two passes over
 // it saw the same bytes: then it had them between the two. What is appended meanwhile lies behind.
-import type { DiskFile, DiskRoot, Executor, Recipe } from "@runnel/shared";
-import { chunkRanges, isRunnelError } from "@runnel/shared";
+import type { DiskRoot, Executor, Recipe } from "@runnel/shared";
+import { chunkRanges } from "@runnel/shared";
 import type { FoundEntry } from "../disk/found.ts";
-import { isSameHandle, isSameTuple } from "../disk/same-file.ts";
+import { isSameTuple } from "../disk/same-file.ts";
+import { readFound } from "./read-found.ts";
 
 /** Other work waits while a recipe is made. */
 const CUT_BYTES_MAX = 16 * 1024 * 1024;
@@ -12,23 +13,15 @@ const CUT_BYTES_MAX = 16 * 1024 * 1024;
 export async function cutChanging(
   root: DiskRoot,
   path: string,
-  { stat, handle }: FoundEntry,
+  found: FoundEntry,
   executor: Executor,
 ): Promise<Recipe | undefined> {
+  const { stat } = found;
   if (stat.sizeBytes === 0 || stat.sizeBytes > CUT_BYTES_MAX) return undefined;
-  let file: DiskFile | undefined;
-  try {
-    file = await root.open(path, "read");
-    if (!isSameHandle(await file.handle(), handle)) return undefined;
+  return readFound(root, path, found, async (file) => {
     const recipe = await executor.chunkFile(file, 0, stat.sizeBytes);
     if (isSameTuple(await file.stat(), stat)) return recipe;
     const again = await executor.digestFile(file, chunkRanges(recipe));
     return Buffer.compare(again, recipe.digests) === 0 ? recipe : undefined;
-  } catch (error) {
-    // Gone, or shorter now.
-    if (isRunnelError(error)) return undefined;
-    throw error;
-  } finally {
-    await file?.close();
-  }
+  });
 }

@@ -1,7 +1,6 @@
 // Names came and went: a folder's own times are those on disk.
 import type { DiskRoot, DiskStat } from "@runnel/shared";
-import { ROOT_NODE, isRunnelError } from "@runnel/shared";
-import { ROOT_ROW } from "../disk/disk-rows.ts";
+import { isRunnelError } from "@runnel/shared";
 import type { Observation } from "./observation.ts";
 import type { ExternalChange, ExternalChangesDeps } from "./change-batch.ts";
 
@@ -16,7 +15,7 @@ export async function folderTimes(
   for (const [index, folder] of folders.entries()) {
     const state = states[index];
     const path = await rows.pathOf(folder);
-    const row = folder === ROOT_NODE ? await rows.get(ROOT_ROW.folder, ROOT_ROW.name) : (await rows.ofNode(folder))[0];
+    const row = await rows.firstOf(folder);
     if (state === undefined || path === undefined || row === undefined) continue;
     const stat = await statIfThere(root, path);
     const isReported = stat?.mtimeNs === state.mtimeNs && stat.mtimeNs === row.stat.mtimeNs;

@@ -59,37 +59,27 @@ function asFound(row: DiskRow | undefined, stat: DiskStat, writtenNs: bigint | u
 }
 
 export class Prober {
-  readonly #root: DiskRoot;
-  readonly #rows: DiskRows;
-  readonly #excluded: ExcludedNames;
-  readonly #busy: BusyNames;
-  readonly #defer: (path: string) => void;
-  readonly #dev: number;
+  readonly #deps: ProberDeps;
 
-  constructor({ root, rows, excluded, busy, defer, dev }: ProberDeps) {
-    this.#root = root;
-    this.#rows = rows;
-    this.#excluded = excluded;
-    this.#busy = busy;
-    this.#defer = defer;
-    this.#dev = dev;
+  constructor(deps: ProberDeps) {
+    this.#deps = deps;
   }
 
   /** A commit is half done there: to be probed later. */
   #isBusy(folder: number, name: string, row: DiskRow | undefined, path: string): boolean {
-    if (!this.#busy.has(folder, name, row?.node)) return false;
-    this.#defer(path);
+    if (!this.#deps.busy.has(folder, name, row?.node)) return false;
+    this.#deps.defer(path);
     return true;
   }
 
   /** Finds what differs at the name, if anything does. `writtenNs`: when a write to it was reported, on the wall clock. */
   async observe(folder: number, name: string, path: string, writtenNs?: bigint): Promise<Observation | undefined> {
     if (name === STORE_FOLDER) return undefined;
-    const row = await this.#rows.get(folder, name);
+    const row = await this.#deps.rows.get(folder, name);
     if (this.#isBusy(folder, name, row, path)) return undefined;
     let stat: DiskStat;
     try {
-      stat = await this.#root.stat(path);
+      stat = await this.#deps.root.stat(path);
     } catch (error) {
       if (isRunnelError(error, "NotFound", "NotFolder")) return row && { folder, name, path, row, found: undefined };
       if (isRunnelError(error, "Unavailable")) return this.#exclude(folder, `${path} (another file system)`);
@@ -104,12 +94,12 @@ export class Prober {
    */
   async #compare(name: Observation, stat: DiskStat, isNamed = false): Promise<Observation | undefined> {
     const { folder, row, path } = name;
-    if (stat.dev !== this.#dev) return this.#exclude(folder, `${path} (another file system)`);
+    if (stat.dev !== this.#deps.dev) return this.#exclude(folder, `${path} (another file system)`);
     const isTouched = isNamed && stat.type === "folder" && row?.stat.ctimeNs !== stat.ctimeNs;
     if (row !== undefined && isSurelySame(row, stat) && !isTouched) return undefined;
     let handle: Uint8Array;
     try {
-      handle = await this.#root.handle(path);
+      handle = await this.#deps.root.handle(path);
     } catch (error) {
       // Gone since: an event tells.
       if (isRunnelError(error, "NotFound", "NotFolder")) return undefined;
@@ -119,14 +109,14 @@ export class Prober {
     if (stat.type === "folder") {
       const isSame = row !== undefined && isSameHandle(row.handle, handle) && !isFolderChanged(row.stat, stat);
       if (isSame && !isTouched) return undefined;
-      if (row === undefined && (await isNestedVolume(this.#root, path)))
+      if (row === undefined && (await isNestedVolume(this.#deps.root, path)))
         return this.#exclude(folder, `${path} (a volume of its own)`);
     }
     return { ...name, found: { stat, handle } };
   }
 
   #exclude(folder: number, shown: string): undefined {
-    this.#excluded.add(folder, shown);
+    this.#deps.excluded.add(folder, shown);
     return undefined;
   }
 
@@ -145,9 +135,9 @@ export class Prober {
    * The whole folder: only this shows that a name is absent. Undefined when it cannot be listed. `written`: as for `observe`, by path.
    */
   async list(folder: number, written: ReadonlyMap<string, bigint> = NONE_WRITTEN): Promise<Listed | undefined> {
-    const inFolder = await this.#rows.pathOf(folder);
+    const inFolder = await this.#deps.rows.pathOf(folder);
     if (inFolder === undefined) return undefined;
-    const rows = new Map((await this.#rows.ofFolder(folder)).map((row) => [row.name, row]));
+    const rows = new Map((await this.#deps.rows.ofFolder(folder)).map((row) => [row.name, row]));
     const folders: number[] = [];
     const different: { name: Observation; stat: DiskStat }[] = [];
     let isStore = false;
@@ -163,7 +153,7 @@ export class Prober {
           rows.delete(name);
           if (row?.stat.type === "folder" && stat.type === "folder") folders.push(row.node);
           const writtenNs = written.size === 0 ? undefined : written.get(joinPath(inFolder, name));
-          if (row !== undefined && stat.dev === this.#dev && isSurelySame(row, stat, writtenNs)) continue;
+          if (row !== undefined && stat.dev === this.#deps.dev && isSurelySame(row, stat, writtenNs)) continue;
           const path = joinPath(inFolder, name);
           if (!this.#isBusy(folder, name, row, path))
             different.push({
@@ -174,15 +164,15 @@ export class Prober {
       }
     };
     try {
-      await this.#root.list(inFolder, visit);
+      await this.#deps.root.list(inFolder, visit);
     } catch (error) {
       if (isRunnelError(error, "NotFound", "NotFolder", "Unavailable", "Denied"))
         return this.#unlisted(folder, inFolder, error.kind);
       throw error;
     }
-    if (isStore && folder !== ROOT_NODE && (await isNestedVolume(this.#root, inFolder)))
+    if (isStore && folder !== ROOT_NODE && (await isNestedVolume(this.#deps.root, inFolder)))
       return this.#exclude(folder, `${inFolder} (a volume of its own)`);
-    if (strange > 0) this.#excluded.add(folder, `${joinPath(inFolder, "…")} (too long)`, strange);
+    if (strange > 0) this.#deps.excluded.add(folder, `${joinPath(inFolder, "…")} (too long)`, strange);
     const observed: Observation[] = [];
     await eachOf(different, PROBES_AT_ONCE, async ({ name, stat }) => {
       const one = await this.#compare(name, stat);
@@ -197,7 +187,7 @@ export class Prober {
   }
 
   #unlisted(folder: number, path: string, kind: string): undefined {
-    if (kind === "Denied") this.#excluded.add(folder, `${path} (may not be read)`);
+    if (kind === "Denied") this.#deps.excluded.add(folder, `${path} (may not be read)`);
     return undefined;
   }
 }

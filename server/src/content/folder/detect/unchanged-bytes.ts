@@ -1,10 +1,11 @@
 // Tells whether a file that another program has touched, or put in the place of the recorded one, still has the bytes of the recorded version: then no version
 // is lost and none is made, whatever its time and its handle say now. It is read for that, so how much is bounded: other work waits meanwhile.
-import type { DiskFile, DiskRoot, Executor } from "@runnel/shared";
-import { DIGEST_BYTES, chunkRanges, isRunnelError } from "@runnel/shared";
+import type { DiskRoot, Executor } from "@runnel/shared";
+import { DIGEST_BYTES, chunkRanges } from "@runnel/shared";
 import type { DiskRow, MetaStore } from "../../../meta/meta-store.ts";
 import type { FoundEntry } from "../disk/found.ts";
-import { isSameHandle, isSameTuple } from "../disk/same-file.ts";
+import { isSameTuple } from "../disk/same-file.ts";
+import { readFound } from "./read-found.ts";
 
 /** Bytes read at most for all files of one report. */
 export const VERIFIED_BYTES_MAX = 256 * 1024 * 1024;
@@ -27,10 +28,7 @@ export async function hasRecordedBytes(
   if (executor === undefined || found.stat.sizeBytes !== row.stat.sizeBytes || row.stat.sizeBytes === 0) return false;
   const recipe = await meta.recipe({ node: row.node, seq: row.version });
   if (recipe === undefined) return false;
-  let file: DiskFile | undefined;
-  try {
-    file = await root.open(path, "read");
-    if (!isSameHandle(await file.handle(), found.handle)) return false;
+  const isUnchanged = await readFound(root, path, found, async (file) => {
     const chunks = chunkRanges(recipe);
     for (let from = 0; from < chunks.length;) {
       let to = from;
@@ -41,11 +39,6 @@ export async function hasRecordedBytes(
       from = to;
     }
     return isSameTuple(await file.stat(), found.stat);
-  } catch (error) {
-    // Gone, or shorter now, or not to be read: then nothing is known.
-    if (isRunnelError(error)) return false;
-    throw error;
-  } finally {
-    await file?.close();
-  }
+  });
+  return isUnchanged === true;
 }

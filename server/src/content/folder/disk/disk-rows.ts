@@ -52,6 +52,11 @@ export class DiskRows {
     return rows.sort(byName);
   }
 
+  /** The first row of a node; of the root its own, which names nothing. */
+  async firstOf(node: number): Promise<DiskRow | undefined> {
+    return node === ROOT_NODE ? this.get(ROOT_ROW.folder, ROOT_ROW.name) : (await this.ofNode(node))[0];
+  }
+
   async ofFolder(folder: number): Promise<DiskRow[]> {
     return this.#overlay(await this.#meta.diskRows(folder), (row) => row.folder === folder);
   }

@@ -4,6 +4,7 @@
 import type { DiskRoot, DiskStat, FileType, NodeState, Xattr } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import { z } from "zod";
+import { STORE_FILE_MODE, STORE_FOLDER_MODE } from "./store-layout.ts";
 
 /** No client can name it. */
 export const SHOWN_XATTR = "user.runnel.shown";
@@ -22,6 +23,14 @@ export function typeOnDisk(type: FileType): FileType {
 
 export function isDevice(type: FileType): type is "char" | "block" {
   return type === "char" || type === "block";
+}
+
+/** Makes at a path what lies on disk in the place of a node, empty, for the server alone. */
+export async function makeNode(root: DiskRoot, path: string, { type, target, rdev }: NodeState): Promise<void> {
+  if (type === "folder") return root.makeFolder(path, STORE_FOLDER_MODE);
+  if (type === "symlink") return root.makeSymlink(path, target);
+  if (typeOnDisk(type) !== "file") return root.makeSpecial(path, type, STORE_FILE_MODE, rdev);
+  return (await root.open(path, "createNew", STORE_FILE_MODE)).close();
 }
 
 /** @returns undefined when the disk has all of it. */

@@ -19,26 +19,27 @@ interface Piece {
   length: number;
 }
 
+export interface SalvageContentDeps {
+  root: DiskRoot;
+  log: Log;
+  executor: Executor;
+  tree: SalvageTree;
+}
+
 export class SalvageContent {
-  private readonly root: DiskRoot;
-  private readonly log: Log;
-  private readonly executor: Executor;
-  private readonly tree: SalvageTree;
+  private readonly deps: SalvageContentDeps;
   /** Files in trash/ by node: which epoch they are of is not known. */
   private readonly trash = new Map<number, { seq: number; path: string }[]>();
   /** Files that applying has left in temp/. */
   private readonly temps: string[] = [];
 
-  constructor(deps: { root: DiskRoot; log: Log; executor: Executor; tree: SalvageTree }) {
-    this.root = deps.root;
-    this.log = deps.log;
-    this.executor = deps.executor;
-    this.tree = deps.tree;
+  constructor(deps: SalvageContentDeps) {
+    this.deps = deps;
   }
 
   /** Finds what lies in the store. */
   async start(): Promise<void> {
-    await this.root.list(TRASH_FOLDER, (entries) => {
+    await this.deps.root.list(TRASH_FOLDER, (entries) => {
       for (const { name } of entries) {
         const [, node, seq] = name?.split("-") ?? [];
         if (name === undefined || !isTrashName(name)) continue;
@@ -46,7 +47,7 @@ export class SalvageContent {
         this.trash.set(Number(node), [...(this.trash.get(Number(node)) ?? []), kept]);
       }
     });
-    await this.root.list(TEMP_FOLDER, (entries) => {
+    await this.deps.root.list(TEMP_FOLDER, (entries) => {
       for (const { name, stat } of entries)
         if (name !== undefined && stat.type === "file") this.temps.push(joinPath(TEMP_FOLDER, name));
     });
@@ -67,11 +68,11 @@ export class SalvageContent {
       await file.truncate(content.sizeBytes);
       if (!(await this.fill(file, commit, content, placeOf))) return undefined;
       const state = stateOf(commit, commit.result.node);
-      if (state !== undefined) await this.tree.setAttributes(path, state);
+      if (state !== undefined) await this.deps.tree.setAttributes(path, state);
       await file.sync();
       return path;
     };
-    return withFile(this.root, path, "create", write, STORE_FILE_MODE);
+    return withFile(this.deps.root, path, "create", write, STORE_FILE_MODE);
   }
 
   private async fill(
@@ -86,7 +87,7 @@ export class SalvageContent {
     // Without a recipe only what the log's own checksums cover is verified.
     if (recipe === undefined) return runs.every((run) => run.from === "log");
     const wrongOf = async (indexes: readonly number[]): Promise<number[]> =>
-      wrongChunks(recipe, indexes, await this.executor.digestFile(file, chunkRanges(recipe, indexes)));
+      wrongChunks(recipe, indexes, await this.deps.executor.digestFile(file, chunkRanges(recipe, indexes)));
     let wrong = await wrongOf([...recipe.lengths.keys()]);
     for (const candidate of wrong.length === 0 ? [] : this.candidates(commit, runs, placeOf)) {
       await this.copyFrom(
@@ -106,7 +107,10 @@ export class SalvageContent {
     if (piece.run.from !== "log") return;
     for (let done = 0; done < piece.length; done += STEP_BYTES) {
       const count = Math.min(STEP_BYTES, piece.length - done);
-      await file.write(piece.offset + done, await this.log.read(commit.data, piece.run.at + piece.skip + done, count));
+      await file.write(
+        piece.offset + done,
+        await this.deps.log.read(commit.data, piece.run.at + piece.skip + done, count),
+      );
     }
   }
 
@@ -131,7 +135,7 @@ export class SalvageContent {
       yield* old.toSorted((a, b) => Math.abs(a.seq - seq) - Math.abs(b.seq - seq)).map(({ path }) => path);
       const places = [placeOf(node), commit.sources.get(node), node === commit.result.node ? commit.path : undefined];
       for (const place of new Set(places)) if (place !== undefined) yield place;
-      yield* this.tree.asidesOf(node).toReversed();
+      yield* this.deps.tree.asidesOf(node).toReversed();
     }
     if (versions.size > 0) yield* this.temps;
   }
@@ -140,7 +144,7 @@ export class SalvageContent {
   private async withFile(path: string, use: (file: DiskFile) => Promise<void>): Promise<void> {
     let file: DiskFile;
     try {
-      file = await this.root.open(path, "read");
+      file = await this.deps.root.open(path, "read");
     } catch (error) {
       if (isRunnelError(error, "NotFound", "NotFolder", "IsFolder", "Unsupported", "Denied", "Invalid")) return;
       throw error;

@@ -3,20 +3,18 @@ import type { DiskRoot, Log, NodeState } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Ownership } from "../disk/attributes.ts";
 import { ignoreDenied, setAttributes } from "../disk/attributes.ts";
-import { type FoundEntry, findAt } from "../disk/found.ts";
+import { type FoundEntry, findAt, moveToConflictCopy } from "../disk/found.ts";
 import { handleKey } from "../disk/same-file.ts";
 import { keepShown } from "../disk/shown.ts";
 import { TEMP_FOLDER, TRASH_FOLDER, joinPath, splitPath, trashName } from "../disk/store-layout.ts";
 import { writeTrashRecord } from "../versions/trash.ts";
 import type { SalvageReport } from "../../content-store.ts";
-import { conflictName } from "../../../meta/conflict-name.ts";
 import { encodeRecord } from "../../../commit-log/record.ts";
 import type { IntentFile, SalvageCommit, SalvageLog } from "./salvage-log.ts";
 
 const FOLDER_MODE = 0o755;
 /** The log does not say which epoch its ids are of. */
 const UNKNOWN_EPOCH = "0".repeat(32);
-const NO_DATA = new Uint8Array(0);
 
 export class SalvageTree {
   readonly root: DiskRoot;
@@ -54,7 +52,7 @@ export class SalvageTree {
   async note(commit: SalvageCommit, handle: Uint8Array): Promise<void> {
     const state = stateOf(commit, commit.result.node);
     const { seq, result } = commit;
-    await this.log.append([encodeRecord({ kind: "handle", seq, handle }, NO_DATA).bytes]);
+    await this.log.append([encodeRecord({ kind: "handle", seq, handle }).bytes]);
     this.owners.set(handleKey(handle), result.node);
     this.intents.set(handleKey(handle), {
       seq,
@@ -110,18 +108,9 @@ export class SalvageTree {
 
   async keepConflictCopy(path: string, wallNs: bigint): Promise<void> {
     const { folder, name } = splitPath(path);
-    for (let count = 1; ; count++) {
-      const conflictCopy = joinPath(folder, conflictName(name, wallNs, count));
-      try {
-        await this.root.rename(path, conflictCopy, "keep");
-      } catch (error) {
-        if (isRunnelError(error, "Exists")) continue;
-        throw error;
-      }
-      this.touch(path);
-      this.report.conflictCopies.push({ path, conflictCopy });
-      return;
-    }
+    const conflictCopy = await moveToConflictCopy(this.root, path, folder, name, wallNs);
+    this.touch(path);
+    this.report.conflictCopies.push({ path, conflictCopy });
   }
 
   /** Takes an old file out of the tree, to the trash: commits to come may copy from it, and nothing is destroyed on a log's word alone. */

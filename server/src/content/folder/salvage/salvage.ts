@@ -5,15 +5,15 @@ import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Ownership } from "../disk/attributes.ts";
 import { makeStoreFolders, readMarker } from "../disk/marker.ts";
 import { handleKey, isSameHandle } from "../disk/same-file.ts";
-import { typeOnDisk } from "../disk/shown.ts";
-import { STORE_FILE_MODE, STORE_FOLDER_MODE, TEMP_FOLDER } from "../disk/store-layout.ts";
+import { makeNode, typeOnDisk } from "../disk/shown.ts";
+import { TEMP_FOLDER } from "../disk/store-layout.ts";
 import { whatToShow } from "./already-applied.ts";
 import { isIntentAt, leftByExchange } from "./places.ts";
 import { SalvageContent } from "./salvage-content.ts";
 import { readForSalvage } from "./salvage-log.ts";
 import type { SalvageCommit, SalvageLog } from "./salvage-log.ts";
 import type { SalvageReport } from "../../content-store.ts";
-import type { FoundEntry } from "../disk/found.ts";
+import { type FoundEntry, removeAny } from "../disk/found.ts";
 import { SalvageTree, ignoreRefused, isOfThePlace, stateOf } from "./salvage-tree.ts";
 
 export interface SalvageDeps {
@@ -121,7 +121,7 @@ class Salvage {
     if (there !== undefined) await tree.keepConflictCopy(path, wallNs);
     const temp = `${TEMP_FOLDER}/salvage-${seq}`;
     await removeAny(tree.root, temp);
-    await makeAny(tree.root, temp, state);
+    await makeNode(tree.root, temp, state);
     await tree.setAttributes(temp, state);
     await tree.note(commit, await tree.root.handle(temp));
     await tree.root.rename(temp, path, "keep");
@@ -258,25 +258,6 @@ class Salvage {
       return;
     await tree.setAttributes(path, state);
     for (const change of this.xattrs.get(state.node) ?? []) await ignoreRefused(tree.root.setXattr(path, change));
-  }
-}
-
-async function makeAny(root: DiskRoot, path: string, { type, target, rdev }: NodeState): Promise<void> {
-  if (type === "folder") return root.makeFolder(path, STORE_FOLDER_MODE);
-  if (type === "symlink") return root.makeSymlink(path, target);
-  if (typeOnDisk(type) !== "file") return root.makeSpecial(path, type, STORE_FILE_MODE, rdev);
-  const file = await root.open(path, "createNew", STORE_FILE_MODE);
-  await file.close();
-}
-
-/** Removes what an interruption left in temp/. */
-async function removeAny(root: DiskRoot, path: string): Promise<void> {
-  try {
-    await root.removeFile(path);
-  } catch (error) {
-    if (isRunnelError(error, "NotFound")) return;
-    if (!isRunnelError(error, "IsFolder", "Denied")) throw error;
-    await root.removeFolder(path);
   }
 }
 
