@@ -4,7 +4,9 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL(".", import.meta.url));
 
-/** The tests that only `npm run test:long` runs, and those that do more in it; all others prove the same in `npm test`. */
+/**
+ * The tests that only `npm run test:long` runs, and those that do more in it; all others prove the same in `npm test`.
+ */
 function inLongRun() {
   const tests = globSync("{app,native,server,shared,e2e}/test/**/*.test.ts", { cwd: root });
   return tests

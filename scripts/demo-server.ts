@@ -1,4 +1,5 @@
-// The server of npm start: `runnel serve` as a process of its own, on the port it had last time, which ends with this one.
+// The server of npm start: `runnel serve` as a process of its own, on the port it had last time, which ends with this
+// one.
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -58,7 +59,8 @@ function spawnServer(root: string, folder: string, setup: string, port: number):
     join(setup, "demo"),
     "--json",
   ];
-  // A group of its own: Ctrl-C is for this process, which unmounts first. The channel tells the server that this process is gone.
+  // A group of its own: Ctrl-C is for this process, which unmounts first. The channel tells the server that this
+  // process is gone.
   const log = openSync(join(setup, "demo-server.log"), "a");
   const child = spawn(process.execPath, [command, ...args], { stdio: ["ignore", "pipe", log, "ipc"], detached: true });
   closeSync(log);

@@ -1,9 +1,11 @@
-// Jest environment: a test that fails shows what the servers and agents of its file have written so far, before they are cleaned up.
+// Jest environment: a test that fails shows what the servers and agents of its file have written so far, before they
+// are cleaned up.
 const { TestEnvironment } = require("jest-environment-node");
 
 const LINES = 30;
 
-// No handle is left in a worker by then, but to free its heap may take longer than jest waits before it says that one is.
+// No handle is left in a worker by then, but to free its heap may take longer than jest waits before it says that one
+// is.
 if (process.send !== undefined) process.once("exit", (code) => process.reallyExit(code));
 
 module.exports = class CapturedOutput extends TestEnvironment {

@@ -1,5 +1,5 @@
-// Jest reporter: the run's last line, "N passed, M failed[, K skipped]", also written to the file that RUNNEL_COUNTS names.
-// A test file that could not be loaded counts as one failed test; a run without any test fails.
+// Jest reporter: the run's last line, "N passed, M failed[, K skipped]", also written to the file that RUNNEL_COUNTS
+// names. A test file that could not be loaded counts as one failed test; a run without any test fails.
 const { writeFileSync, writeSync } = require("node:fs");
 
 module.exports = class CountReporter {

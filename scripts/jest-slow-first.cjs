@@ -1,4 +1,5 @@
-// Jest sequencer: what takes long begins first, so that no worker works alone at the end. Jest knows sizes of files only, in a fresh clone.
+// Jest sequencer: what takes long begins first, so that no worker works alone at the end. Jest knows sizes of files
+// only, in a fresh clone.
 const { default: Sequencer } = require("@jest/test-sequencer");
 
 /** Beginnings of paths below the repository, longest first. */

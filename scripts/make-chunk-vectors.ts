@@ -1,5 +1,6 @@
-// Makes shared/vectors/chunks.json: where contents are cut, computed straight from the definition (native/src/chunk/rabin.h) by
-// long division of every window, with nothing in common with the engines that are tested against it. Takes some minutes.
+// Makes shared/vectors/chunks.json: where contents are cut, computed straight from the definition
+// (native/src/chunk/rabin.h) by long division of every window, with nothing in common with the engines that are tested
+// against it. Takes some minutes.
 //
 //   node scripts/make-chunk-vectors.ts
 import { execFileSync } from "node:child_process";

@@ -79,8 +79,9 @@ function ensureSystemPackages() {
 }
 
 /**
- * True when node_modules holds what package-lock.json asks for. npm writes node_modules/.package-lock.json when an install
- * has ended, so an install that was cut off counts as missing. Optional packages may be absent (other systems').
+ * True when node_modules holds what package-lock.json asks for. npm writes node_modules/.package-lock.json when an
+ * install has ended, so an install that was cut off counts as missing. Optional packages may be absent (other
+ * systems').
  */
 function isInstalled() {
   const hiddenPath = join(ROOT, "node_modules/.package-lock.json");

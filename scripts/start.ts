@@ -1,5 +1,6 @@
-// npm start: serves ./demo (made from real files), maps it at ./drive, says what to try, and shows what crosses the wire until
-// Ctrl-C. Everything that it keeps lies in .setup/; nothing of it is left running or mounted, also not by a run that was killed.
+// npm start: serves ./demo (made from real files), maps it at ./drive, says what to try, and shows what crosses the
+// wire until Ctrl-C. Everything that it keeps lies in .setup/; nothing of it is left running or mounted, also not by a
+// run that was killed.
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

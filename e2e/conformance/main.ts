@@ -20,8 +20,8 @@ const USAGE = "npm run conformance -- DIR_OF_SUITES [NAME…] [--baseline] [--de
 const IN_NAMESPACE = "RUNNEL_OWN_MOUNTS";
 
 /**
- * Mounts are made in a name space of their own: nobody else's indexer or `df` meets a drive under test, and the last process takes
- * the mounts with it. An ordinary user cannot have one, and does without.
+ * Mounts are made in a name space of their own: nobody else's indexer or `df` meets a drive under test, and the last
+ * process takes the mounts with it. An ordinary user cannot have one, and does without.
  */
 function rerunInNamespace(): number | undefined {
   if (process.env[IN_NAMESPACE] !== undefined || process.getuid?.() !== 0) return undefined;

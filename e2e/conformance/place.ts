@@ -64,7 +64,10 @@ interface DriveParts {
   served: string;
 }
 
-/** Both processes lived, nothing odd is in their logs, nothing is unsent, and the served folder shows what the drive shows. */
+/**
+ * Both processes lived, nothing odd is in their logs, nothing is unsent, and the served folder shows what the drive
+ * shows.
+ */
 async function complaintsOf({ server, device, agent, folder, served }: DriveParts): Promise<string[]> {
   const said = (who: string, log: string): string[] =>
     log

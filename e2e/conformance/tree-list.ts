@@ -4,7 +4,10 @@ import { run } from "../src/harness/index.ts";
 /** Differences that are shown; the rest is counted. */
 const SHOWN_MAX = 10;
 
-/** A line per node, and one per file for its content. A folder's size says nothing; what the server keeps for itself is no part of a volume. */
+/**
+ * A line per node, and one per file for its content. A folder's size says nothing; what the server keeps for itself is
+ * no part of a volume.
+ */
 const LIST = `cd "$1"
 find . -path ./.runnel-store -prune -o -mindepth 1 \\( -type d -printf 'd %m %P\\n' -o -printf '%y %m %s %n %l %P\\n' \\)
 find . -path ./.runnel-store -prune -o -type f -print0 | xargs -0 -r sha256sum --`;

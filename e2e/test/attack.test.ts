@@ -1,5 +1,5 @@
-// A server under attack: what it costs in memory, and how long others wait. Attackers are processes of their own, some unauthenticated and one device with the right to read
-// or to write; who waits is another device.
+// A server under attack: what it costs in memory, and how long others wait. Attackers are processes of their own, some
+// unauthenticated and one device with the right to read or to write; who waits is another device.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { randomBytes } from "node:crypto";

@@ -1,5 +1,5 @@
-// A served folder that is not there, or is not the volume's: nobody takes it for an empty one, nothing is acknowledged into nowhere, and the drive comes back
-// by itself. Through processes, on real disks.
+// A served folder that is not there, or is not the volume's: nobody takes it for an empty one, nothing is acknowledged
+// into nowhere, and the drive comes back by itself. Through processes, on real disks.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

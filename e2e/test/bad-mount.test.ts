@@ -1,4 +1,5 @@
-// `runnel mount` and the verbs about drives, used wrongly or where they cannot work: one sentence each, and nothing stays behind.
+// `runnel mount` and the verbs about drives, used wrongly or where they cannot work: one sentence each, and nothing
+// stays behind.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";

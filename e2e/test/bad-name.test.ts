@@ -1,5 +1,6 @@
-// A name that the server's file system cannot hold is refused when a program asks for it, and keeps nothing else from being saved. No such file system
-// can be mounted everywhere: the server runs on one that is made to refuse ":" by a library in front of the system calls.
+// A name that the server's file system cannot hold is refused when a program asks for it, and keeps nothing else from
+// being saved. No such file system can be mounted everywhere: the server runs on one that is made to refuse ":" by a
+// library in front of the system calls.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { readdirSync, writeFileSync } from "node:fs";
 import { Sandbox, mustRun, onMount, serve } from "../src/harness/index.ts";

@@ -29,7 +29,10 @@ function cost(script: string, ...args: string[]): Promise<number> {
   return costOf({ link, device, drive }, script, ...args);
 }
 
-/** Without a question whether it is in the plain files, which is no part of the save; the smallest of three: a question for the lease falls into some. */
+/**
+ * Without a question whether it is in the plain files, which is no part of the save; the smallest of three: a question
+ * for the lease falls into some.
+ */
 async function costOfUnchanged(source: string): Promise<number> {
   const costs: number[] = [];
   for (let round = 0; round < 3; round++) {
@@ -43,7 +46,10 @@ async function costOfUnchanged(source: string): Promise<number> {
   return Math.min(...costs);
 }
 
-/** A file of 100 MB that a program on the server has just written, and that was read without a recipe, if this machine is not too slow for that: its name. */
+/**
+ * A file of 100 MB that a program on the server has just written, and that was read without a recipe, if this machine
+ * is not too slow for that: its name.
+ */
 async function readUncut(): Promise<string> {
   let name = "";
   for (let tries = 1; tries <= 3; tries++) {

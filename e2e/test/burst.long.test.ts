@@ -1,4 +1,5 @@
-// 50,000 changes in the served folder at once, two drives on it: with a server that is too slow for the system's queue, and with programs at work on a drive.
+// 50,000 changes in the served folder at once, two drives on it: with a server that is too slow for the system's queue,
+// and with programs at work on a drive.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { BurstPlace } from "../src/burst/index.ts";
 import { differences } from "../src/harness/index.ts";

@@ -1,4 +1,5 @@
-// A program changes more in the served folder than the system reports: status says that it is looked through, then every drive shows it.
+// A program changes more in the served folder than the system reports: status says that it is looked through, then
+// every drive shows it.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { BurstPlace } from "../src/burst/index.ts";
 import { differences } from "../src/harness/index.ts";

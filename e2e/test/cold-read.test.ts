@@ -1,4 +1,5 @@
-// A few bytes of a large file that nobody has read: what they cost, beside a program that reads on too, and that they are right.
+// A few bytes of a large file that nobody has read: what they cost, beside a program that reads on too, and that they
+// are right.
 import { createHash } from "node:crypto";
 import { closeSync, openSync, readSync, truncateSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";

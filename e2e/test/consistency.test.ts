@@ -1,6 +1,7 @@
-// Close-to-open, checked: agents and a server in one process, on simulated clocks, lines and disks, with a kernel's caches, under faults, from one seed. A run
-// that failed is repeated exactly by RUNNEL_SEED=n; one that failed once is kept in plans/ by name, made smaller. These are the same seeds each time, so that a
-// change is judged by what it does; fresh ones are for consistency.long.test.ts.
+// Close-to-open, checked: agents and a server in one process, on simulated clocks, lines and disks, with a kernel's
+// caches, under faults, from one seed. A run that failed is repeated exactly by RUNNEL_SEED=n; one that failed once is
+// kept in plans/ by name, made smaller. These are the same seeds each time, so that a change is judged by what it does;
+// fresh ones are for consistency.long.test.ts.
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "@jest/globals";

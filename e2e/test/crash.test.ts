@@ -1,5 +1,6 @@
-// Processes killed at every change that they make to a disk, while programs work on the drive: what the programs were told is there, in the folder, on the
-// drive mounted again and on a second one, and nothing is mixed. Real processes; an ordinary run stops at some of the changes, a long one at several times as many.
+// Processes killed at every change that they make to a disk, while programs work on the drive: what the programs were
+// told is there, in the folder, on the drive mounted again and on a second one, and nothing is mixed. Real processes;
+// an ordinary run stops at some of the changes, a long one at several times as many.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -43,8 +44,8 @@ const agent: Victim = {
 };
 
 /**
- * Rounds of work, in each of which the victim stops once, at a later change each time, until a round ends before its stop. `meanwhile` is done once the
- * victim has gone. Returns how many rounds were cut.
+ * Rounds of work, in each of which the victim stops once, at a later change each time, until a round ends before its
+ * stop. `meanwhile` is done once the victim has gone. Returns how many rounds were cut.
  */
 async function rounds(victim: Victim, stride: number, meanwhile: (work: Work) => Promise<void>): Promise<number> {
   const stopAt = (round: number): Stop => ({
@@ -188,7 +189,10 @@ print("held", flush=True)
 time.sleep(1000)
 `;
 
-/** Stands in a folder of the drive with a file open, and says what each call is answered once a file has come to be. argv: DRIVE LOG GO GONE */
+/**
+ * Stands in a folder of the drive with a file open, and says what each call is answered once a file has come to be.
+ * argv: DRIVE LOG GO GONE
+ */
 const STANDING = `
 import errno, os, sys, time
 drive, log, *signs = sys.argv[1:]

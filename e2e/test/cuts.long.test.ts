@@ -1,4 +1,5 @@
-// Scripts by chance on lines by chance, cut by chance, several times in a step, servers that start again among it: what is executed is the script, once.
+// Scripts by chance on lines by chance, cut by chance, several times in a step, servers that start again among it: what
+// is executed is the script, once.
 import { expect, test } from "@jest/globals";
 import { SeededRandom } from "@runnel/shared";
 import { cutRun, modelOf, noiseOf, randomSteps, describeTree } from "../src/simulation/index.ts";

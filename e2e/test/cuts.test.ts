@@ -1,5 +1,5 @@
-// A drive in use while its line is cut: in each step of a script, after each of the step's frames, in either direction; and the same with another server
-// after it. Nothing is done twice, and nothing that arrived is sent again.
+// A drive in use while its line is cut: in each step of a script, after each of the step's frames, in either direction;
+// and the same with another server after it. Nothing is done twice, and nothing that arrived is sent again.
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { cutRun, edit, exchange, link, makeFolder, modelOf, noiseOf, read } from "../src/simulation/index.ts";
 import { remove, rename, save, saveNew, setMode, setXattr, describeTree, symlink } from "../src/simulation/index.ts";

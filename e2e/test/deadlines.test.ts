@@ -93,7 +93,8 @@ describe("while nothing is heard of the server", () => {
     "%s ends cat, cp, mv, flock, sqlite3 and whoever has a changed file open, and wakes who waits for its lock",
     async (signal) => {
       const { sandbox, link, served, drive } = place;
-      // A folder for each: in one, a change that waits holds up the others (the kernel's lock of the folder, which no signal interrupts).
+      // A folder for each: in one, a change that waits holds up the others (the kernel's lock of the folder, which no
+      // signal interrupts).
       const prepare =
         'cd "$1"; mkdir s m c; sqlite3 s/base "create table t (x)"; echo old > m/old; echo locked > locked';
       await onMount(prepare, [drive]);

@@ -1,4 +1,5 @@
-// A full disk, wherever it is: programs are told, what was there stays, status says what is full, and work goes on when there is room, all without a restart.
+// A full disk, wherever it is: programs are told, what was there stays, status says what is full, and work goes on when
+// there is room, all without a restart.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -113,7 +114,8 @@ describe("a full disk", () => {
         await disk.fill(leftKiB);
         // The server looks at the room of its own disk now and then.
         if (place === "data") await waitFor(async () => (await told(TRY)) !== "", 10_000, "the server to see it");
-        // A disk that has just become full can take seconds to say so, and a server that says nothing for two of them counts as away.
+        // A disk that has just become full can take seconds to say so, and a server that says nothing for two of them
+        // counts as away.
         const refused = async (): Promise<boolean> =>
           (await told('cp "$1/../huge" "$1/old"')).includes("No space left on device");
         await waitFor(refused, 20_000, "the disk to be full for programs");

@@ -1,4 +1,5 @@
-// A file that was read before the server had cut it into chunks, or that was never read: what is saved of it then is sent as a difference all the same.
+// A file that was read before the server had cut it into chunks, or that was never read: what is saved of it then is
+// sent as a difference all the same.
 import { expect, test } from "@jest/globals";
 import { cutRun, edit, modelOf, noiseOf, read, rename, save, describeTree, truncate } from "../src/simulation/index.ts";
 import type { CutSettings, Step } from "../src/simulation/index.ts";

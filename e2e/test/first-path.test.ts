@@ -1,4 +1,5 @@
-// The thinnest whole path with real processes and a real mount: a folder is served, mapped, written; the plain folder and a second client show it.
+// The thinnest whole path with real processes and a real mount: a folder is served, mapped, written; the plain folder
+// and a second client show it.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -150,8 +151,8 @@ describe("what other programs do in the served folder", () => {
     writeFileSync(join(served, "both.txt"), "by the server's program");
     await on('echo "by the client" > "$1/both.txt"');
     await device.flush(drive, { up: true });
-    // Either order is possible: the program's change was taken in first (then the client's close wins and the other is an old version in
-    // the trash), or it was found when the commit was brought up (then it is kept beside).
+    // Either order is possible: the program's change was taken in first (then the client's close wins and the other is
+    // an old version in the trash), or it was found when the commit was brought up (then it is kept beside).
     const { stdout } = await mustRun("sh", [
       "-c",
       'cat "$1"/both* "$1"/.runnel-store/trash/* 2>/dev/null || true',

@@ -1,4 +1,5 @@
-// The fuzzer finds bugs that are planted, of each sort, and finds none in a short look at all that takes bytes from outside.
+// The fuzzer finds bugs that are planted, of each sort, and finds none in a short look at all that takes bytes from
+// outside.
 import { describe, expect, test } from "@jest/globals";
 import type { Finding } from "@runnel/shared/test/fuzz/campaign.ts";
 import { runCampaign } from "@runnel/shared/test/fuzz/run-campaign.ts";

@@ -1,5 +1,5 @@
-// A large file that a program has open and saves again and again, as databases and disk images are: each save costs this device's disk the edit, and
-// what the program has not read yet still comes.
+// A large file that a program has open and saves again and again, as databases and disk images are: each save costs
+// this device's disk the edit, and what the program has not read yet still comes.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// A large file that was never read comes as it is read: whoever wants its beginning waits for that, and little more than what is read crosses the line.
+// A large file that was never read comes as it is read: whoever wants its beginning waits for that, and little more
+// than what is read crosses the line.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { createHash, randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";

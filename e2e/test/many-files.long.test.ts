@@ -1,4 +1,5 @@
-// 200,000 files with real processes and disks: all found by an agent that gets a fifth of a processor, from its first moment with them on; then removed.
+// 200,000 files with real processes and disks: all found by an agent that gets a fifth of a processor, from its first
+// moment with them on; then removed.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { Sandbox, onMount, removeMany, serveMany, slowedDown } from "../src/harness/index.ts";
 

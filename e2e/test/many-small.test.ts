@@ -72,7 +72,8 @@ describe("a small file", () => {
       const written = await costOf(one, 'cat "$2" > "$1/written"', source);
       writeFileSync(source, noise(FILE_BYTES, 2));
       const copied = await costOf(one, 'cp "$2" "$1/copied"', source);
-      // An answer, and the feed item that comes while the line is still up; a question for the lease may fall in between.
+      // An answer, and the feed item that comes while the line is still up; a question for the lease may fall in
+      // between.
       expect(written.roundTrips).toBeLessThanOrEqual(2);
       expect(copied.roundTrips).toBeLessThanOrEqual(3);
       expect(written.bytes - FILE_BYTES).toBeLessThanOrEqual(450);

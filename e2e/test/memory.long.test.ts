@@ -1,4 +1,5 @@
-// Memory under load: what the agent and the server hold at the most, sampled all the time, and what the cache takes on disk.
+// Memory under load: what the agent and the server hold at the most, sampled all the time, and what the cache takes on
+// disk.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +22,9 @@ beforeEach(() => {
 
 afterEach(() => sandbox.cleanup(), 60_000);
 
-/** Files f0, f1 … in a folder: writes them, or reads them and compares. Their bytes come from the number of the file. */
+/**
+ * Files f0, f1 … in a folder: writes them, or reads them and compares. Their bytes come from the number of the file.
+ */
 async function throughFiles(task: { folder: string; files: number; bytes: number; isReading: boolean }): Promise<void> {
   const fs = await import("node:fs");
   const { createCipheriv } = await import("node:crypto");

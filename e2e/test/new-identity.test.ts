@@ -1,4 +1,5 @@
-// A file that is saved under a new identity, by a temporary file that takes its name, goes as a difference from what it replaces.
+// A file that is saved under a new identity, by a temporary file that takes its name, goes as a difference from what it
+// replaces.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
@@ -7,7 +8,10 @@ import { SeededRandom } from "@runnel/shared";
 import { Sandbox, noise, onMount, quiet } from "../src/harness/index.ts";
 import type { Device, LinkEmulator } from "../src/harness/index.ts";
 
-/** Sources of a C library, of which an edit changes as many as lie between two of its releases (1.5.5 and 1.5.6), by differences that take as much. */
+/**
+ * Sources of a C library, of which an edit changes as many as lie between two of its releases (1.5.5 and 1.5.6), by
+ * differences that take as much.
+ */
 const LIBRARY = join(import.meta.dirname, "..", "..", "node_modules", "zstd-napi", "deps", "zstd", "lib");
 const EDITED = 52;
 const LINES_AN_EDIT = 240;
@@ -35,7 +39,10 @@ let link: LinkEmulator;
 let device: Device;
 let drive: string;
 
-/** Text like a program's, of 5 to 40 KB, that shrinks to about a fifth; a later release has lines changed all over, the first of them at its head. */
+/**
+ * Text like a program's, of 5 to 40 KB, that shrinks to about a fifth; a later release has lines changed all over, the
+ * first of them at its head.
+ */
 function sourceOf(file: number, release: number): string {
   const random = Buffer.from(noise(64 * 1024, file + 1));
   const lines: string[] = [`/* Release ${release}. */`];
@@ -122,7 +129,10 @@ beforeEach(() => {
 
 afterEach(() => sandbox.cleanup(), 60_000);
 
-/** The bytes that it costs to save new contents over these files, both ways, leases and acks included: when a program has its answer, nothing more is to come. */
+/**
+ * The bytes that it costs to save new contents over these files, both ways, leases and acks included: when a program
+ * has its answer, nothing more is to come.
+ */
 async function costOfSaving(editor: string, sources: readonly Source[]): Promise<number> {
   const paths = sources.flatMap(({ name }) => [join(drive, "source", name), sandbox.path("new", name)]);
   await link.resetCounts();

@@ -1,4 +1,5 @@
-// Two clients at work in one folder: what one changes meets what the other is just doing, and neither waits for the other longer than the wire makes it.
+// Two clients at work in one folder: what one changes meets what the other is just doing, and neither waits for the
+// other longer than the wire makes it.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

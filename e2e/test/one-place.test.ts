@@ -1,4 +1,5 @@
-// A folder of the server that refuses what is put into it, whoever does it (chattr +i): what is saved elsewhere comes up all the same.
+// A folder of the server that refuses what is put into it, whoever does it (chattr +i): what is saved elsewhere comes
+// up all the same.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";

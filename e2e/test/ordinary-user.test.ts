@@ -59,7 +59,10 @@ beforeEach(async () => {
 
 afterEach(() => sandbox?.cleanup(), 60_000);
 
-/** Runs a script as the user, in the folder "user" of the sandbox; `before` runs as root in the same namespace. `runnel` is the command. */
+/**
+ * Runs a script as the user, in the folder "user" of the sandbox; `before` runs as root in the same namespace. `runnel`
+ * is the command.
+ */
 function asUser(script: string, before = `mount --bind ${sandbox.path("fuse")} /dev/fuse`): Promise<RunResult> {
   const own = { RUNNEL_HOME: sandbox.path("user", "home"), XDG_RUNTIME_DIR: sandbox.path("user") };
   const env = { ...sandbox.env, ...own, NODE: process.execPath, LAUNCHER, URL: url, INVITE: invite };

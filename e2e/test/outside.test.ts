@@ -1,11 +1,14 @@
-// Programs on the server work in the served folder as in any other: what they do shows on every drive, and no mixture of two of their states does.
+// Programs on the server work in the served folder as in any other: what they do shows on every drive, and no mixture
+// of two of their states does.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Sandbox, killGroup, mustRun, onMount, waitFor } from "../src/harness/index.ts";
 import type { Device } from "../src/harness/index.ts";
 
-/** Promised are 2 s, and the kernel may answer from what it knows for one more; the rest is what a busy machine takes. */
+/**
+ * Promised are 2 s, and the kernel may answer from what it knows for one more; the rest is what a busy machine takes.
+ */
 const SHOWN_MS = 15_000;
 const LONG = process.env["RUNNEL_LONG"] === "1";
 

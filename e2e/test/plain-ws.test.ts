@@ -1,4 +1,5 @@
-// A server without TLS: for programs of the user who runs it, and with TLS at the same port for guests. Server, agents and commands are processes of their own.
+// A server without TLS: for programs of the user who runs it, and with TLS at the same port for guests. Server, agents
+// and commands are processes of their own.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { Sandbox, refusalOf, run, waitFor } from "../src/harness/index.ts";
 import type { Device, Refusal, RunResult, ServerProcess } from "../src/harness/index.ts";

@@ -1,4 +1,5 @@
-// PROTOCOL.md suffices to write a client: one in Python, made from it and the vectors alone, at work with a real server and a drive.
+// PROTOCOL.md suffices to write a client: one in Python, made from it and the vectors alone, at work with a real server
+// and a drive.
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import { spawnSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";

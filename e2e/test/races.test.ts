@@ -1,4 +1,5 @@
-// A program in the served folder writes to a file within milliseconds of a save from a drive: both contents are there afterwards, each time.
+// A program in the served folder writes to a file within milliseconds of a save from a drive: both contents are there
+// afterwards, each time.
 import { expect, test } from "@jest/globals";
 import { runRaces } from "../src/races/run-races.ts";
 

@@ -1,5 +1,5 @@
-// Programs that read large files for the first time, on simulated lines: one that reads on beside one that reads here and there, and what is done with a file
-// of which only a part is here.
+// Programs that read large files for the first time, on simulated lines: one that reads on beside one that reads here
+// and there, and what is done with a file of which only a part is here.
 import { constants } from "node:fs";
 import type { Program } from "@runnel/native/drive";
 import { afterEach, describe, expect, test } from "@jest/globals";
@@ -27,7 +27,9 @@ async function opened(path: string, flags = constants.O_RDONLY): Promise<number>
   return place.run(program.open(path, flags));
 }
 
-/** Reads a file in order, as the kernel does, `upTo` at most, two requests at a time; true when it is what it should be. */
+/**
+ * Reads a file in order, as the kernel does, `upTo` at most, two requests at a time; true when it is what it should be.
+ */
 async function readOn(fd: number, content: Uint8Array, upTo: number): Promise<boolean> {
   for (let at = 0; at < Math.min(upTo, content.length); at += 2 * REQUEST_BYTES) {
     const both = [at, at + REQUEST_BYTES].map((offset) => program.read(fd, offset, REQUEST_BYTES));

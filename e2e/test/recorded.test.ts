@@ -1,5 +1,6 @@
-// Close-to-open, checked on what real programs did and saw on real mounts, while lines failed and agents and the server were killed. RUNNEL_SEED=n chooses the
-// same links, programs and disturbances once more; what comes of them hangs on the machine.
+// Close-to-open, checked on what real programs did and saw on real mounts, while lines failed and agents and the server
+// were killed. RUNNEL_SEED=n chooses the same links, programs and disturbances once more; what comes of them hangs on
+// the machine.
 import { expect, test } from "@jest/globals";
 import { LEAST, record, settingsOf, wordsOf, worthOf } from "../src/recorded/index.ts";
 

@@ -84,7 +84,8 @@ describe("reuse of what the server holds", () => {
     writeFileSync(source, noise(4_000_000, 9));
     expect(await cost('cp "$2" "$1/first"', source)).toBeGreaterThan(4_000_000);
 
-    // A fresh client knows no place: the server finds the chunks by digest through its index, in another file under another name.
+    // A fresh client knows no place: the server finds the chunks by digest through its index, in another file under
+    // another name.
     await cost('mv "$1/first" "$1/renamed"');
     expect(await cost('cp "$2" "$1/second"', source)).toBeLessThan(100_000);
     await cost('rm "$1/renamed" "$1/second"');

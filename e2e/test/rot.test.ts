@@ -1,5 +1,6 @@
-// Disks rot: after a stop, a byte in some file of ours is another one. The next start reads the right bytes or says what is damaged; nothing wrong is served
-// or saved, and nothing is passed over in silence. Which file and which byte is generated from what lies there.
+// Disks rot: after a stop, a byte in some file of ours is another one. The next start reads the right bytes or says
+// what is damaged; nothing wrong is served or saved, and nothing is passed over in silence. Which file and which byte
+// is generated from what lies there.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import {
   closeSync,

@@ -1,4 +1,5 @@
-// Signals that a program handles do not make its calls fail, as on a local disk; one that ends it is heard also after them.
+// Signals that a program handles do not make its calls fail, as on a local disk; one that ends it is heard also after
+// them.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { SilentPlace, endBy, waitsInKernel } from "../src/deadlines/index.ts";
 import { onMount } from "../src/harness/index.ts";

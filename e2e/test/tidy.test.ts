@@ -64,6 +64,7 @@ describe("the project", () => {
     ["opens each source with what it is for", checkOpenings],
     ["opens its comments with what they explain", checkCommentOpenings],
     ["names only its own pages in comments", checkCitedPages],
+    ["writes comments and pages in 120 columns", checkColumns],
     ["speaks the field's words", checkWords(PRIVATE_WORDS)],
     ["keeps its folders small", checkFolderSizes],
     ["imports in no circle", checkCircles],

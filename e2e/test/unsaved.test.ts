@@ -1,4 +1,5 @@
-// Bytes that a program has written into an open file and not saved, while the drive is told to save all or to remove something.
+// Bytes that a program has written into an open file and not saved, while the drive is told to save all or to remove
+// something.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,5 +1,5 @@
-// Contents that could not be sent: programs see them, what they save next holds them, nothing takes their place that does not, and they arrive once, as the
-// file or beside it.
+// Contents that could not be sent: programs see them, what they save next holds them, nothing takes their place that
+// does not, and they arrive once, as the file or beside it.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { constants, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

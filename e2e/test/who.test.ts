@@ -1,4 +1,5 @@
-// A server for others: TLS, invites, devices and their rights, being cut off. Server, agents and commands are processes of their own.
+// A server for others: TLS, invites, devices and their rights, being cut off. Server, agents and commands are processes
+// of their own.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";

@@ -1,5 +1,6 @@
-// Takes a folder in anew, on purpose [F113]: it becomes the volume's whatever its marker says, as it is, in a new epoch. For a server whose data were lost, and
-// for a folder that came back from a backup. What the volume had before is set aside, never destroyed. Opening the volume is left to open-volume.ts.
+// Takes a folder in anew, on purpose [F113]: it becomes the volume's whatever its marker says, as it is, in a new
+// epoch. For a server whose data were lost, and for a folder that came back from a backup. What the volume had before
+// is set aside, never destroyed. Opening the volume is left to open-volume.ts.
 import { join } from "node:path";
 import type { Disk, DiskRoot } from "@runnel/shared";
 import { RunnelError, fromSystemError, isRunnelError, wallMs } from "@runnel/shared";
@@ -111,7 +112,10 @@ interface SetAside {
   temp: string | undefined;
 }
 
-/** The marker comes between the data and the rest: from when the data are gone the folder is nobody's, until all is done. */
+/**
+ * The marker comes between the data and the rest: from when the data are gone the folder is nobody's, until all is
+ * done.
+ */
 async function takeOver(
   { name }: VolumeSettings,
   { clock, disk, dataFolder }: AdoptionHost,

@@ -17,8 +17,8 @@ export type { AdminResult } from "./admin/messages.ts";
 export type { OfferedVolume, RunningServer, ServerSettings, TlsSettings, VolumeSettings } from "./server-api.ts";
 
 /**
- * Listens and opens the volumes; one whose folder is not there waits for it. @throws RunnelError with a sentence for a person: what cannot be a folder,
- * two volumes in one another, a port in use, an address beyond loopback.
+ * Listens and opens the volumes; one whose folder is not there waits for it. @throws RunnelError with a sentence for a
+ * person: what cannot be a folder, two volumes in one another, a port in use, an address beyond loopback.
  */
 export async function startServer(settings: ServerSettings): Promise<RunningServer> {
   const clock = new RealClock();

@@ -1,4 +1,5 @@
-// Opens a volume: its folder, its data, and the locks on both. Which engines it runs on is for index.ts (or a simulation).
+// Opens a volume: its folder, its data, and the locks on both. Which engines it runs on is for index.ts (or a
+// simulation).
 import { join } from "node:path";
 import type { Clock, Disk, DiskRoot, Executor } from "@runnel/shared";
 import { RunnelError, STORE_FOLDER, TIMING, isRunnelError } from "@runnel/shared";
@@ -75,8 +76,8 @@ async function idIn(disk: Disk, dataFolder: string, name: string): Promise<Volum
 }
 
 /**
- * Opens a volume whose folder is there. `gone`: told once if it goes; the volume is to be closed and released then. @throws RunnelError with a sentence for
- * a person; Unavailable as probeFolder.
+ * Opens a volume whose folder is there. `gone`: told once if it goes; the volume is to be closed and released then.
+ * @throws RunnelError with a sentence for a person; Unavailable as probeFolder.
  */
 export async function openVolume(
   { name, folder, hadClients = false }: VolumeSettings,

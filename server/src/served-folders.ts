@@ -60,7 +60,10 @@ function checkApart(one: { folder: string; real: string }, other: { folder: stri
   }
 }
 
-/** A drive is a folder of some server, maybe of this one, which would then wait for itself: asked before the path is followed, and after. */
+/**
+ * A drive is a folder of some server, maybe of this one, which would then wait for itself: asked before the path is
+ * followed, and after.
+ */
 async function offDrives(path: string, mounts: readonly MountTableEntry[], what: string): Promise<string> {
   let drive = driveAbove(path, mounts);
   const real = drive === undefined ? await realPath(path) : path;
@@ -73,7 +76,10 @@ function refuse(sentence: string): never {
   throw new RunnelError("Invalid", "serve", sentence);
 }
 
-/** Opens a folder that is to be served. @throws RunnelError with a sentence for a person; Unavailable for one that is not there or may not be read now. */
+/**
+ * Opens a folder that is to be served. @throws RunnelError with a sentence for a person; Unavailable for one that is
+ * not there or may not be read now.
+ */
 export async function openServed(disk: Disk, folder: string): Promise<DiskRoot> {
   try {
     return await openReadable(disk, folder);

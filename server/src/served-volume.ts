@@ -1,5 +1,6 @@
-// A volume on offer: open, or not now and why. One whose folder goes is let go whole, with all that is open in the folder, and opened again when the
-// right folder is at its path [F110]: what a start finds and what a running server meets is one thing.
+// A volume on offer: open, or not now and why. One whose folder goes is let go whole, with all that is open in the
+// folder, and opened again when the right folder is at its path [F110]: what a start finds and what a running server
+// meets is one thing.
 import type { Clock, Timer } from "@runnel/shared";
 import { RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
 import type { Volume } from "./volume/volume.ts";
@@ -26,7 +27,10 @@ export interface OpenedVolume {
 export interface Offer {
   name: string;
   folder: string;
-  /** @throws RunnelError with a sentence for a person; Unavailable while the folder is not there: then it is probed again. */
+  /**
+   * @throws RunnelError with a sentence for a person; Unavailable while the folder is not there: then it is probed
+   * again.
+   */
   probe(): Promise<void>;
   /** @throws as probe. `gone` may be told once, any time from here on. */
   open(gone: (reason: string) => void): Promise<OpenedVolume>;
@@ -97,7 +101,10 @@ export class ServedVolume {
     }
   }
 
-  /** A folder that goes while it is being opened fails in whatever was just done in it. undefined: it is there, and the failure another one. */
+  /**
+   * A folder that goes while it is being opened fails in whatever was just done in it. undefined: it is there, and the
+   * failure another one.
+   */
   async #whyGone(failure: unknown): Promise<string | undefined> {
     if (isRunnelError(failure, "Unavailable")) return failure.message;
     try {

@@ -26,7 +26,10 @@ export interface ServerSettings {
   secretPath?: string;
   /** Lease term in milliseconds. */
   termMs?: number;
-  /** True when files on disk get the owners that drives show, which only root can do; by default they belong to the server's user. */
+  /**
+   * True when files on disk get the owners that drives show, which only root can do; by default they belong to the
+   * server's user.
+   */
   keepsOwners?: boolean;
   /** User that root becomes once it listens: the data folder is given to it, and folders are opened as it. */
   user?: string;

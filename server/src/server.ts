@@ -29,7 +29,10 @@ export interface ServerDeps {
   warn(message: string, error?: unknown): void;
 }
 
-/** Listens first, so that a port in use is known before any folder is touched; who attaches meanwhile is told that the volume is being opened. */
+/**
+ * Listens first, so that a port in use is known before any folder is touched; who attaches meanwhile is told that the
+ * volume is being opened.
+ */
 export async function serve(deps: ServerDeps): Promise<RunningServer> {
   const { acceptor, clock, executor, software, security, warn } = deps;
   const devices = security?.devices;

@@ -1,4 +1,5 @@
-// A folder that is taken in anew on purpose: what it needs, what is set aside, what is said, and what a kill in between leaves.
+// A folder that is taken in anew on purpose: what it needs, what is set aside, what is said, and what a kill in between
+// leaves.
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { DiskRoot } from "@runnel/shared";
 import { ROOT_NODE, RunnelError } from "@runnel/shared";

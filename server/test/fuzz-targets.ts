@@ -81,7 +81,10 @@ const FURTHER: Partial<Record<RequestName, object>> = {
   link: { after: [4] },
 };
 
-/** Every request there is, in an order in which none is in another's way: those before an attachment first, its end last. */
+/**
+ * Every request there is, in an order in which none is in another's way: those before an attachment first, its end
+ * last.
+ */
 const ASKED: readonly RequestName[] = [
   "hello",
   "attach",

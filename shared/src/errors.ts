@@ -1,5 +1,6 @@
-// The one class of expected failures. Its kind is set where the cause is known, crosses the wire and the addon unchanged, and becomes
-// an exit code or a close code in the tables below, an errno or an NTSTATUS in native/src/drive; nobody matches on messages.
+// The one class of expected failures. Its kind is set where the cause is known, crosses the wire and the addon
+// unchanged, and becomes an exit code or a close code in the tables below, an errno or an NTSTATUS in native/src/drive;
+// nobody matches on messages.
 
 /** Append-only: a kind is sent on the wire by its name, so none is ever renamed or removed. */
 export const ERROR_KINDS = [
@@ -151,7 +152,9 @@ const KIND_OF_ERRNO: Record<string, ErrorKind> = {
   ETIMEDOUT: "Unreachable",
 };
 
-/** Wraps an error of the operating system (one with a `code` such as "ENOENT"); a RunnelError passes through as it is. */
+/**
+ * Wraps an error of the operating system (one with a `code` such as "ENOENT"); a RunnelError passes through as it is.
+ */
 export function fromSystemError(error: unknown, operation: string): RunnelError {
   if (error instanceof RunnelError) return error;
   const code = (error as { code?: unknown } | null)?.code;

@@ -1,5 +1,5 @@
-// Names of what one end of a connection can do beyond the number of its protocol: the field `features` of a hello, on the
-// wire (rule W178) and in the control protocol. Something newer is used only where both ends have offered its name.
+// Names of what one end of a connection can do beyond the number of its protocol: the field `features` of a hello, on
+// the wire (rule W178) and in the control protocol. Something newer is used only where both ends have offered its name.
 import { z } from "zod";
 import { LIMITS } from "./limits.ts";
 

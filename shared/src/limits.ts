@@ -1,4 +1,5 @@
-// Every bound on what the other side, a file or a program may ask for. PROTOCOL.md's limits page has the same rows, and each row a test.
+// Every bound on what the other side, a file or a program may ask for. PROTOCOL.md's limits page has the same rows, and
+// each row a test.
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -38,7 +39,10 @@ export const LIMITS = {
   channelCreditBytes: 4 * MiB,
   /** Attachments of one connection. */
   attachments: 64,
-  /** Files of one attachment whose small changes come with the feed; and what comes of one change at most, as it is sent. */
+  /**
+   * Files of one attachment whose small changes come with the feed; and what comes of one change at most, as it is
+   * sent.
+   */
   wantedFiles: 1000,
   wantedBytes: 16 * KiB,
   /** Folders followed by one attachment. */
@@ -83,7 +87,10 @@ export const LIMITS = {
   /** Notices of each kind that a volume keeps: the newest. */
   notices: 1000,
   statusEntriesPerItem: 4096,
-  /** The length of a file: recipeDescriptors of the largest chunks. A longer one is refused when it grows, not after it was cut. */
+  /**
+   * The length of a file: recipeDescriptors of the largest chunks. A longer one is refused when it grows, not after it
+   * was cut.
+   */
   fileBytes: 256 * 1024 * MiB,
   /** All that an unauthenticated connection may say: one of which the server does not know yet whose it is. */
   unauthenticatedBytes: 16 * KiB,
@@ -100,8 +107,8 @@ export const LIMITS = {
   unreadBytes: 8 * MiB,
   deviceUnreadBytes: 12 * MiB,
   /**
-   * Connections that have not asked for a WebSocket yet; unauthenticated ones; and all of a server, unless its settings say
-   * another number.
+   * Connections that have not asked for a WebSocket yet; unauthenticated ones; and all of a server, unless its settings
+   * say another number.
    */
   unopened: 512,
   unauthenticated: 256,

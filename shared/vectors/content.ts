@@ -1,5 +1,5 @@
-// Builds the contents that vector files describe, so that no vector file holds data. Another language that reads the vectors
-// follows the comments here; the digest beside each description tells whether it did so right.
+// Builds the contents that vector files describe, so that no vector file holds data. Another language that reads the
+// vectors follows the comments here; the digest beside each description tells whether it did so right.
 
 /** A part of a content; parts are joined in order. `from` and `to` cut a slice out of what the part describes. */
 export type ContentPart = (
@@ -16,8 +16,8 @@ const WORDS = "the river carries only what the other shore does not have yet and
 const WORDS_PER_LINE = 12;
 
 /**
- * The linear congruential generator of Numerical Recipes: x = x * 1664525 + 1013904223 modulo 2^32, started with x = seed; each
- * step gives one byte, the highest of the new x.
+ * The linear congruential generator of Numerical Recipes: x = x * 1664525 + 1013904223 modulo 2^32, started with x =
+ * seed; each step gives one byte, the highest of the new x.
  */
 export function* generator(seed: number): Generator<number, never> {
   let state = seed >>> 0;

@@ -1,5 +1,5 @@
-// The agent: the drives of one user. It opens, keeps and ends mounts, and finds the one that a path leads into. What it is asked is in src/verbs/; how a
-// mount works is behind the interface Mount. One process builds one agent (main.ts).
+// The agent: the drives of one user. It opens, keeps and ends mounts, and finds the one that a path leads into. What it
+// is asked is in src/verbs/; how a mount works is behind the interface Mount. One process builds one agent (main.ts).
 import { type Clock, fromSystemError, isRunnelMount, type Predicate, RunnelError } from "@runnel/shared";
 import type { Logger } from "pino";
 import { type AgentHome, makeFolder, type MountRecord } from "./control/host/agent-home.ts";
@@ -76,7 +76,9 @@ export class Agent {
     return this.#lost;
   }
 
-  /** Ends every mount; those that programs use stay and are Busy, unless forced. @throws RunnelError the first failure */
+  /**
+   * Ends every mount; those that programs use stay and are Busy, unless forced. @throws RunnelError the first failure
+   */
   async close(force: boolean): Promise<DrivesEnded> {
     this.#isClosing = true;
     // A mount on its way has a deadline of its own; ended in the middle it would be left behind as a dead mount.
@@ -145,7 +147,10 @@ export class Agent {
     }
   }
 
-  /** Takes away, too, what an earlier agent left at a mount point (`wasLost`). @throws RunnelError Busy, NotFound, Denied */
+  /**
+   * Takes away, too, what an earlier agent left at a mount point (`wasLost`). @throws RunnelError Busy, NotFound,
+   * Denied
+   */
   async unmount(
     asked: string,
     force: boolean,
@@ -230,7 +235,9 @@ export class Agent {
     return (await this.locate(operation, asked)).mount;
   }
 
-  /** The drive that a path leads into, and the path in it; "" is the drive itself. @throws RunnelError NotFound, Denied */
+  /**
+   * The drive that a path leads into, and the path in it; "" is the drive itself. @throws RunnelError NotFound, Denied
+   */
   async locate(operation: string, asked: string): Promise<{ mount: Mount; path: string }> {
     const { path, runnelMount = path } = await this.resolve(asked);
     const mount = this.#mounts.get(runnelMount);

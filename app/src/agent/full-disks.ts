@@ -1,4 +1,5 @@
-// Says which disk is full, in a sentence: what the server refused for want of space, and how full the disks of this computer are.
+// Says which disk is full, in a sentence: what the server refused for want of space, and how full the disks of this
+// computer are.
 import type { Clock, DiskRoot } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 
@@ -26,7 +27,10 @@ export class FullDisks {
     else if (isRunnelError(error, "NoSpace", "Quota")) this.refusal = error.message;
   }
 
-  /** Takes how a read went that needs space in the cache; what gave way to it, also of the same file, may have left space since. */
+  /**
+   * Takes how a read went that needs space in the cache; what gave way to it, also of the same file, may have left
+   * space since.
+   */
   read(error: unknown, gaveWay = false): void {
     if (gaveWay) this.tightUntilMs = this.clock.bootMs() + TIGHT_MS;
     if (error === undefined) this.shortage = undefined;

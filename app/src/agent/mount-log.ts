@@ -1,4 +1,5 @@
-// Writes into agent.log for a mount: one line with its time. An expected failure is written by its kind, without a stack and without words that may name a file.
+// Writes into agent.log for a mount: one line with its time. An expected failure is written by its kind, without a
+// stack and without words that may name a file.
 import { type ErrorKind, isRunnelError } from "@runnel/shared";
 import type { Logger } from "pino";
 

@@ -48,7 +48,10 @@ const ServerStatus = z.object({
   pending: count,
   /** Why they do not get there, and which path waits first; it is tried again. */
   stuck: Stuck.nullable(),
-  /** Scan of what programs there changed, which may not show yet: so many names are done, of so many or more; `stuck` where that fails. */
+  /**
+   * Scan of what programs there changed, which may not show yet: so many names are done, of so many or more; `stuck`
+   * where that fails.
+   */
   scan: z.object({ why: z.enum(LOOKS), done: count, total: count, stuck: Stuck.nullable() }).nullable(),
   /** Changed there and from a drive at once; both are kept. */
   conflicts: z.array(Conflict.extend({ atMs: count })),

@@ -38,7 +38,10 @@ export interface UnsentFiles {
   list(): UnsentFile[];
   /** Copies contents to files below a folder (made where it is missing), over none that is there. */
   exportTo(folder: string, ids: readonly string[]): Promise<ExportedFile[]>;
-  /** Gives contents up for good. @throws Busy while one is being sent, or a program has it open; NotFound when it is not unsent any more. */
+  /**
+   * Gives contents up for good. @throws Busy while one is being sent, or a program has it open; NotFound when it is not
+   * unsent any more.
+   */
   discard(ids: readonly string[]): Promise<void>;
 }
 
@@ -49,18 +52,22 @@ export interface Mount {
   statistics(): MountStatistics;
   resetStatistics(): void;
   /**
-   * Resolves when all written so far is committed (`whenApplied`: and in the server's plain files), but for what is stuck, which it names. @throws Unreachable naming
-   * what waits for the server.
+   * Resolves when all written so far is committed (`whenApplied`: and in the server's plain files), but for what is
+   * stuck, which it names. @throws Unreachable naming what waits for the server.
    */
   flush(whenApplied: boolean): Promise<UnsentFile[]>;
   readonly unsentFiles: UnsentFiles;
   find(predicate: Predicate): AsyncIterable<FoundEntry>;
   /**
-   * A file, or a folder with all below it, by its path in the drive. `progress`, where it takes long: of so many files and folders so many are gone.
+   * A file, or a folder with all below it, by its path in the drive. `progress`, where it takes long: of so many files
+   * and folders so many are gone.
    * @throws NotFound; Stale when others changed something of it meanwhile.
    */
   remove(path: string, progress?: (removed: number, all: number) => void): Promise<void>;
-  /** Ends the mount; what could not be sent is kept for the next one at this place. @throws Busy without `force` while programs use the drive. */
+  /**
+   * Ends the mount; what could not be sent is kept for the next one at this place. @throws Busy without `force` while
+   * programs use the drive.
+   */
   unmount(force: boolean): Promise<{ unsentFiles: number }>;
   /** Resolves with the reason when the mount has ended, whoever ended it. */
   readonly ended: Promise<string>;

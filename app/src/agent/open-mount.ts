@@ -21,7 +21,9 @@ import { VERSION } from "./version.ts";
 const FOLDER_MODE = 0o700;
 /** Some 300 bytes each, in the drive; more are taken from the replica when they are asked for. */
 const ENTRIES_MAX = 65_536;
-/** Requests that read metadata answer within 2 s of silence; those that change it wait for the change ([W15], [W131]). */
+/**
+ * Requests that read metadata answer within 2 s of silence; those that change it wait for the change ([W15], [W131]).
+ */
 const READ_DEADLINE_MS = 5_000;
 
 /** Engines that a mount runs on. */
@@ -38,7 +40,9 @@ export interface MountEngines {
   log(message: string, error?: unknown): void;
 }
 
-/** Divisor of the files that the process may have open; the drives take a tenth, the rest is for databases and sockets. */
+/**
+ * Divisor of the files that the process may have open; the drives take a tenth, the rest is for databases and sockets.
+ */
 const OWN_SHARE = 2;
 let gate: DescriptorGate | undefined;
 
@@ -77,7 +81,8 @@ export async function openMountWith(
     const cachePath = join(settings.cacheFolder, createHash("sha256").update(settings.url).digest("hex").slice(0, 16));
     const state = keep(await openFolder(statePath));
     const ownRoot = keep(await openFolder(cachePath));
-    // A committed overlay becomes a cached content by a second name where the cache lies on the disk of the state; elsewhere it is copied.
+    // A committed overlay becomes a cached content by a second name where the cache lies on the disk of the state;
+    // elsewhere it is copied.
     const shared = (await isOneDisk(state, ownRoot)) ? commonFolder(statePath, cachePath) : cachePath;
     const cacheRoot = keep(await disk.openRoot(shared));
     const replica = keep(openReplica(join(statePath, "replica.sqlite"), boot));

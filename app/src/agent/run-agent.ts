@@ -1,5 +1,5 @@
-// Lifecycle of an agent's process: one per home, found through agent.json and its socket, ended by a signal, by `stop`, or by
-// itself when it has had nothing to do for a while. What an agent does is in agent.ts.
+// Lifecycle of an agent's process: one per home, found through agent.json and its socket, ended by a signal, by `stop`,
+// or by itself when it has had nothing to do for a while. What an agent does is in agent.ts.
 import { type CallSchemas, type Clock, isRunnelError, RealClock, RunnelError, sleep, type Timer } from "@runnel/shared";
 import { type Logger, pino } from "pino";
 import { Agent, type AgentDeps } from "./agent.ts";

@@ -1,4 +1,5 @@
-// The command line: `runnel VERB OBJECT`. Runs one command and leaves its exit code; a second Ctrl-C is not held up by anything.
+// The command line: `runnel VERB OBJECT`. Runs one command and leaves its exit code; a second Ctrl-C is not held up by
+// anything.
 import { runCommandLine } from "./command-line.ts";
 
 // A reader that has seen enough (`| head`) ends the command, and that is no failure.

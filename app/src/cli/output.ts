@@ -1,4 +1,5 @@
-// Reads and writes a command's words: results to stdout, failures to stderr; with --json one object to stdout and nothing else there.
+// Reads and writes a command's words: results to stdout, failures to stderr; with --json one object to stdout and
+// nothing else there.
 import { nameOfText } from "@runnel/shared";
 import type { RunnelError } from "@runnel/shared";
 import { printable } from "./printable.ts";
@@ -37,7 +38,10 @@ export class Output {
     this.#sinks.stdout.write(isShown ? lines : nameOfText(lines));
   }
 
-  /** Reads a line that a person types or a program hands over, without the blanks around it; "" when there is none. At most `charactersMax` are read. */
+  /**
+   * Reads a line that a person types or a program hands over, without the blanks around it; "" when there is none. At
+   * most `charactersMax` are read.
+   */
   async line(question: string, charactersMax: number): Promise<string> {
     const { stdin, stderr } = this.#sinks;
     if (stdin === undefined) return "";

@@ -19,7 +19,10 @@ export function addVerb(
     .addHelpText("before", `${examples.length === 1 ? "Example" : "Examples"}:\n${shown}`);
 }
 
-/** The agent's working folder is another: it is given whole paths. @throws RunnelError Invalid for an empty one, which a shell makes of an unset variable. */
+/**
+ * The agent's working folder is another: it is given whole paths. @throws RunnelError Invalid for an empty one, which a
+ * shell makes of an unset variable.
+ */
 export function absolutePath(typed: string): string {
   if (typed === "") throw new RunnelError("Invalid", "read a path", "A path is empty. Name a folder.");
   return resolve(typed);

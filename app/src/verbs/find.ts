@@ -10,7 +10,9 @@ import { text } from "./schemas.ts";
 import { agentVerb } from "./verb.ts";
 
 const schemas = {
-  /** `target`: a mount point, or the URL of a volume that need not be mounted. `words`: the predicate as it was typed. */
+  /**
+   * `target`: a mount point, or the URL of a volume that need not be mounted. `words`: the predicate as it was typed.
+   */
   asks: z.object({ target: text, words: z.array(text).max(1024), secret: text.optional() }),
   part: z.object({ entries: z.array(FoundEntry) }),
   gives: z.object({}),

@@ -8,7 +8,10 @@ import { agentVerb } from "./verb.ts";
 
 const schemas = {
   asks: z.object({ mountpoint: text, force: z.boolean() }),
-  /** `wasLost`: what an earlier agent left behind was detached. `unsentFiles`: kept here, and sent when the drive is mounted there again; null: not known. */
+  /**
+   * `wasLost`: what an earlier agent left behind was detached. `unsentFiles`: kept here, and sent when the drive is
+   * mounted there again; null: not known.
+   */
   gives: z.object({ unmounted: Place, wasLost: z.boolean(), unsentFiles: count.nullable() }),
 };
 

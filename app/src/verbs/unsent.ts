@@ -12,7 +12,10 @@ import { text, Unsent } from "./schemas.ts";
 import { agentVerb } from "./verb.ts";
 
 const schemas = {
-  /** `paths`: in drives; none: all drives. `exportTo`: a folder for copies. `discards`: each file that `paths` name is given up, or `all`. */
+  /**
+   * `paths`: in drives; none: all drives. `exportTo`: a folder for copies. `discards`: each file that `paths` name is
+   * given up, or `all`.
+   */
   asks: z.object({
     paths: z.array(text).max(1024),
     exportTo: text.optional(),

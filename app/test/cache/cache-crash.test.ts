@@ -1,5 +1,5 @@
-// Power is cut, or the process killed, at any disk operation; the index may be older than the files. Whatever the cache then says is
-// present has the bytes of its version.
+// Power is cut, or the process killed, at any disk operation; the index may be older than the files. Whatever the cache
+// then says is present has the bytes of its version.
 import { copyFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";

@@ -595,7 +595,9 @@ test("[F53] what is adopted in doubt is proved when it is read", async () => {
   expect(await cache.read(content, 0, 20_000)).toEqual(sample.bytes.subarray(0, 20_000));
 });
 
-/** A content of which the second chunk's bytes are here, as a range or as what the server described; without its recipe. */
+/**
+ * A content of which the second chunk's bytes are here, as a range or as what the server described; without its recipe.
+ */
 async function inPart(
   sample: Sample,
   written: "range" | "chunks",

@@ -4,7 +4,10 @@ import Database from "better-sqlite3";
 import { CACHE_FORMAT, prepareContentStatements } from "../../src/agent/cache/content-index.ts";
 import type { IndexDatabase } from "../../src/agent/replica/database.ts";
 
-/** Asked at opening, or when everything changes: these read the whole table. `lastId` reads one that has a row for each table. */
+/**
+ * Asked at opening, or when everything changes: these read the whole table. `lastId` reads one that has a row for each
+ * table.
+ */
 const OF_ALL = ["lastId", "totals", "places", "halfMade", "forgetVersions", "withoutOid", "unfinished", "sweepChunks"];
 
 function statements(): [string, string][] {

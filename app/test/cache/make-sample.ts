@@ -1,4 +1,5 @@
-// Makes the sample of the current format of the cache's index. Run once for each format that is released: node app/test/cache/make-sample.ts <file>
+// Makes the sample of the current format of the cache's index. Run once for each format that is released: node
+// app/test/cache/make-sample.ts <file>
 import { copyFileSync } from "node:fs";
 import { CacheMachine } from "./cache-machine.ts";
 

@@ -1,4 +1,5 @@
-// A process with a real agent over fake mounts: `node fake-agent.ts [idle milliseconds]`. Says "running" or "elsewhere".
+// A process with a real agent over fake mounts: `node fake-agent.ts [idle milliseconds]`. Says "running" or
+// "elsewhere".
 import { endOnSignals, startAgent } from "../../src/agent/run-agent.ts";
 import { fakeEngines } from "./fake-mount.ts";
 

@@ -1,4 +1,5 @@
-// A rename and the file whose name it takes; attributes that are waited for; and files that are used before they are made.
+// A rename and the file whose name it takes; attributes that are waited for; and files that are used before they are
+// made.
 import { describe, expect, test } from "@jest/globals";
 import type { NodeState } from "@runnel/shared";
 import { ROOT_NODE, RunnelError } from "@runnel/shared";

@@ -1,4 +1,5 @@
-// Makes the sample of the current format. Run once for each format that is released: node app/test/replica/make-sample.ts <file>
+// Makes the sample of the current format. Run once for each format that is released: node
+// app/test/replica/make-sample.ts <file>
 import { ROOT_NODE } from "@runnel/shared";
 import { openReplica } from "../../src/agent/replica/sqlite-replica.ts";
 import { makeState } from "./model-tree.ts";

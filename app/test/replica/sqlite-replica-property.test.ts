@@ -1,4 +1,5 @@
-// Listings, answers and the feed in any order that the wire allows: the replica converges to the model and never lies on the way.
+// Listings, answers and the feed in any order that the wire allows: the replica converges to the model and never lies
+// on the way.
 import { expect, test } from "@jest/globals";
 import type { Entry } from "@runnel/shared";
 import { ROOT_NODE, SeededRandom } from "@runnel/shared";

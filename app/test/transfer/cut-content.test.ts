@@ -1,4 +1,5 @@
-// A content cut in windows has the chunks of one cut at once, and what is planned from it does not depend on the windows.
+// A content cut in windows has the chunks of one cut at once, and what is planned from it does not depend on the
+// windows.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createCipheriv } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// Files that come before they are asked for, from a server that the test plays: what is kept, who waits, and what a wrong stream does.
+// Files that come before they are asked for, from a server that the test plays: what is kept, who waits, and what a
+// wrong stream does.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { inlineExecutor } from "@runnel/native";
 import { Connection, RunnelError, SeededRandom, SimulatedClock, SimulatedLink, encodeRecipe } from "@runnel/shared";

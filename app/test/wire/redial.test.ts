@@ -1,4 +1,5 @@
-// Connecting again, over a line of the system that swallows what is sent: the queue of a stopped process that listens is full.
+// Connecting again, over a line of the system that swallows what is sent: the queue of a stopped process that listens
+// is full.
 import { afterEach, expect, test } from "@jest/globals";
 import { inlineExecutor } from "@runnel/native";
 import {

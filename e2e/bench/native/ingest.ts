@@ -1,5 +1,5 @@
-// A server's volume that finds files in its folder, with its event loop in this process: how fast it cuts and digests them, and how long the
-// loop keeps others waiting meanwhile.
+// A server's volume that finds files in its folder, with its event loop in this process: how fast it cuts and digests
+// them, and how long the loop keeps others waiting meanwhile.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

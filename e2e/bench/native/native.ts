@@ -1,5 +1,5 @@
-// `native`: what core.node's engines do to bytes in memory, and what the product makes of it: an edit of a large file, and a server that
-// takes in large files.
+// `native`: what core.node's engines do to bytes in memory, and what the product makes of it: an edit of a large file,
+// and a server that takes in large files.
 import { fileURLToPath } from "node:url";
 import type { BenchContext, Benchmark, Result } from "../benchmark.ts";
 import { type Content, randomContent, treeContent } from "./contents.ts";

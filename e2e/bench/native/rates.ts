@@ -1,5 +1,5 @@
-// Figures of one thread over a megabyte after the other that was just put into memory, as reading a file does, in GB a second of processor
-// time: what else runs on the machine changes them less than those by the clock.
+// Figures of one thread over a megabyte after the other that was just put into memory, as reading a file does, in GB a
+// second of processor time: what else runs on the machine changes them less than those by the clock.
 import { type ChunkEngine, type DigestEngine, coreAddon } from "@runnel/native/engines";
 import { median } from "../benchmark.ts";
 import { type Content, type Piece, STEP_BYTES, type Step } from "./contents.ts";

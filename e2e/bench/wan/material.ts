@@ -47,7 +47,10 @@ const FILE_BYTES = 3200;
 const INSERTED_BYTES = 100;
 const EDITS = 12;
 
-/** Before and after: `before/` is what the server has at first, `after/` has the edited files, `new/` a tree of other contents. */
+/**
+ * Before and after: `before/` is what the server has at first, `after/` has the edited files, `new/` a tree of other
+ * contents.
+ */
 export function makeMaterial(folder: string, sizes: Sizes): void {
   for (const [name, seed] of [
     ["before/tree", 1],

@@ -1,5 +1,5 @@
-// The ways to work on a server's folder that are compared: a drive, sshfs, and rsync over ssh. Each begins with a client that has read everything once,
-// and can be left and come back to as a client that knows nothing.
+// The ways to work on a server's folder that are compared: a drive, sshfs, and rsync over ssh. Each begins with a
+// client that has read everything once, and can be left and come back to as a client that knows nothing.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -87,7 +87,9 @@ const drive: System = {
   },
 };
 
-/** An sshd of this user on a loopback port. It writes its title over its environment, so the sandbox does not know it. */
+/**
+ * An sshd of this user on a loopback port. It writes its title over its environment, so the sandbox does not know it.
+ */
 interface Sshd {
   port: number;
   /** Path of the private key that it lets in. */

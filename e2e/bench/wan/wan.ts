@@ -1,5 +1,5 @@
-// `wan`: what work on a server's folder costs over a slow line, beside rsync and sshfs through the same emulator: time, bytes each way, and turnarounds
-// (bursts of the client that the server answered).
+// `wan`: what work on a server's folder costs over a slow line, beside rsync and sshfs through the same emulator: time,
+// bytes each way, and turnarounds (bursts of the client that the server answered).
 import { cpSync } from "node:fs";
 import { type LinkShape, Sandbox, quiet } from "../../src/harness/index.ts";
 import type { BenchContext, Benchmark, Result } from "../benchmark.ts";

@@ -1,4 +1,5 @@
-// The work of a program or a person over a WAN. On a mount it is a script that works there; rsync does it on a copy, and brings the copy up to date.
+// The work of a program or a person over a WAN. On a mount it is a script that works there; rsync does it on a copy,
+// and brings the copy up to date.
 import { FILES_A_FOLDER, type Sizes } from "./material.ts";
 
 export interface Work {

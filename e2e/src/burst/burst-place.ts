@@ -69,7 +69,10 @@ export class BurstPlace {
     return (mounts as { server: ServerView | null }[])[0]?.server ?? null;
   }
 
-  /** Waits until no drive's status has said for as long as a change may take to show that the folder is looked through; says what it said. */
+  /**
+   * Waits until no drive's status has said for as long as a change may take to show that the folder is looked through;
+   * says what it said.
+   */
   async looked(): Promise<Set<string>> {
     const whys = new Set<string>();
     let quietSinceMs = Infinity;
@@ -86,7 +89,10 @@ export class BurstPlace {
     return whys;
   }
 
-  /** A program on the first drive saves so many files, each in two steps, moves some and removes some; says what they have to hold. */
+  /**
+   * A program on the first drive saves so many files, each in two steps, moves some and removes some; says what they
+   * have to hold.
+   */
   async save(files: number): Promise<string[]> {
     const [first] = this.devices;
     if (first === undefined) throw new Error("There is no drive.");

@@ -1,4 +1,5 @@
-// Many clients of one server, each a whole agent, on simulated ground: what their number costs whoever changes something.
+// Many clients of one server, each a whole agent, on simulated ground: what their number costs whoever changes
+// something.
 import { constants, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { SeededRandom, SimulatedClock, SimulatedNetwork } from "@runnel/shared";

@@ -1,5 +1,5 @@
-// The lock of a folder's names in a kernel: lookups and listings share it, whatever changes a name has it alone. Fair, as the kernel's is: who comes after
-// one that waits to have it alone waits too.
+// The lock of a folder's names in a kernel: lookups and listings share it, whatever changes a name has it alone. Fair,
+// as the kernel's is: who comes after one that waits to have it alone waits too.
 
 interface Waiting {
   isAlone: boolean;

@@ -1,5 +1,5 @@
-// A drive's requests as an agent's event loop hears of them: never within what led to them, as a thread-safe function of the real addon calls it, and when the
-// loop comes to it.
+// A drive's requests as an agent's event loop hears of them: never within what led to them, as a thread-safe function
+// of the real addon calls it, and when the loop comes to it.
 import type { DriveNotice, DriveRequest, MemoryDrive } from "@runnel/native/drive";
 import type { Process } from "../simulation/machine.ts";
 

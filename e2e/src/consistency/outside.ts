@@ -1,5 +1,6 @@
-// Programs on the server that write to the served folder at any moment, above all while a save of a client is on its way into it. What they do is done at once and
-// is durable then; each write is put down with what the file held before it and what it holds after it.
+// Programs on the server that write to the served folder at any moment, above all while a save of a client is on its
+// way into it. What they do is done at once and is durable then; each write is put down with what the file held before
+// it and what it holds after it.
 import type { Executor, SeededRandom, SimulatedClock, SimulatedDisk } from "@runnel/shared";
 import { sleep } from "@runnel/shared";
 import type { Call, History } from "./check/history.ts";

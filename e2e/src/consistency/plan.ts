@@ -115,10 +115,11 @@ export interface PlanSettings {
 }
 
 /**
- * verbs: `runnel flush` and `runnel remove` beside programs that have unsaved bytes in open files. outside: programs on the server write to the served folder.
- * mapped: so that the system tells nobody. large: contents above a mebibyte. slowAgent: agents get a fifth of a processor. unavailable: the
- * served folder, or the server's own data, are not there for a while. unsent: what a close failed with is followed. quiet: nothing fails, and programs of all
- * clients make and move the same few files.
+ * verbs: `runnel flush` and `runnel remove` beside programs that have unsaved bytes in open files. outside: programs on
+ * the server write to the served folder. mapped: so that the system tells nobody. large: contents above a mebibyte.
+ * slowAgent: agents get a fifth of a processor. unavailable: the served folder, or the server's own data, are not there
+ * for a while. unsent: what a close failed with is followed. quiet: nothing fails, and programs of all clients make and
+ * move the same few files.
  */
 export type Power = "verbs" | "outside" | "mapped" | "large" | "slowAgent" | "unavailable" | "unsent" | "quiet";
 /** Powers that a plan has unless something else is asked for. */

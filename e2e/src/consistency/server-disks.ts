@@ -1,4 +1,5 @@
-// The two disks of a simulated server: what it serves lies on one, its own state on the other. They lose power together, and fill each for itself.
+// The two disks of a simulated server: what it serves lies on one, its own state on the other. They lose power
+// together, and fill each for itself.
 import { type Clock, type Disk, type DiskRoot, SimulatedDisk } from "@runnel/shared";
 
 const PAGE_BYTES = 4096;

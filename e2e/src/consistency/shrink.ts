@@ -5,8 +5,8 @@ import type { Plan } from "./plan.ts";
 const PARTS = ["faults", "steps", "outside"] as const;
 
 /**
- * Leaves out halves of the faults and of the steps, then quarters, and so on down to single ones (delta debugging), while `fails` still says so, until
- * nothing more can go or `runsMax` runs have been made.
+ * Leaves out halves of the faults and of the steps, then quarters, and so on down to single ones (delta debugging),
+ * while `fails` still says so, until nothing more can go or `runsMax` runs have been made.
  */
 export async function shrink(plan: Plan, fails: (plan: Plan) => Promise<boolean>, runsMax: number): Promise<Plan> {
   let smaller = plan;

@@ -51,8 +51,8 @@ export async function simulate(plan: Plan): Promise<Report> {
 }
 
 /**
- * Edits whose base nobody has any more: a power cut took it from the client's cache, and a full disk or another's removal from the server. They are kept, and
- * said so.
+ * Edits whose base nobody has any more: a power cut took it from the client's cache, and a full disk or another's
+ * removal from the server. They are kept, and said so.
  */
 function hopelessIn({ problems }: MountStatus): number {
   return problems.filter((problem) => /is not saved.*(no longer here|was destroyed)/.test(problem)).length;

@@ -1,5 +1,5 @@
-// A client of a simulation: what the agent composes for one mount, with the drive that has no kernel, and a kernel before it. Killed, it starts again from
-// what its disk holds.
+// A client of a simulation: what the agent composes for one mount, with the drive that has no kernel, and a kernel
+// before it. Killed, it starts again from what its disk holds.
 import { cpSync, existsSync, mkdirSync, readdirSync, statSync, truncateSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Mount, openMountWith } from "@runnel/app/internals";
@@ -162,8 +162,9 @@ export class SimulatedClient {
   }
 
   /**
-   * SIGKILL: the next process begins with a copy of what the agent had told the kernel. With `losesPower` the machine stops: the next process begins with what was
-   * on its disk, and of the indexes, which are never synced, with anything.
+   * SIGKILL: the next process begins with a copy of what the agent had told the kernel. With `losesPower` the machine
+   * stops: the next process begins with what was on its disk, and of the indexes, which are never synced, with
+   * anything.
    */
   async kill(losesPower: boolean): Promise<void> {
     const { agent, shadow } = this;

@@ -1,4 +1,5 @@
-// The server of a simulation: what `runnel serve` composes, on a simulated disk, clock and network, with the meta store in memory.
+// The server of a simulation: what `runnel serve` composes, on a simulated disk, clock and network, with the meta store
+// in memory.
 import type { Feed, MetaStore, OpenedVolume } from "@runnel/server/internals";
 import { MemoryMetaImage, openMemoryMetaStore } from "@runnel/server/internals";
 import type { DiskRoot, Notice, SimulatedClock, SimulatedNetwork } from "@runnel/shared";
@@ -176,7 +177,9 @@ export class SimulatedServer {
     return isAway ? "a folder that is not at its path" : undefined;
   }
 
-  /** The machine loses its power; its network card falls silent, and the peers' connections break when it comes back. */
+  /**
+   * The machine loses its power; its network card falls silent, and the peers' connections break when it comes back.
+   */
   crash(): void {
     this.process?.kill();
     this.process = undefined;

@@ -1,4 +1,5 @@
-// Runs of the simulation, for tests: in processes of their own, some runs each, since what is killed in a run is only let go with its process.
+// Runs of the simulation, for tests: in processes of their own, some runs each, since what is killed in a run is only
+// let go with its process.
 import { fileURLToPath } from "node:url";
 import { run as runChild } from "../harness/index.ts";
 import type { Plan } from "./plan.ts";

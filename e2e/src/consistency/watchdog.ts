@@ -1,5 +1,5 @@
-// Notices a run that never lets its event loop turn: something in it goes on without end, and no clock moves. Runs as a thread beside the simulation, and ends the
-// whole process with a report of the run.
+// Notices a run that never lets its event loop turn: something in it goes on without end, and no clock moves. Runs as a
+// thread beside the simulation, and ends the whole process with a report of the run.
 import { writeSync } from "node:fs";
 import { Worker, isMainThread, parentPort, workerData } from "node:worker_threads";
 

@@ -1,4 +1,5 @@
-// Programs of a simulation: each does its steps of the plan, one after another, and every call is put down in the history.
+// Programs of a simulation: each does its steps of the plan, one after another, and every call is put down in the
+// history.
 import { constants } from "node:fs";
 import type { Program } from "@runnel/native/drive";
 import type { Executor } from "@runnel/shared";

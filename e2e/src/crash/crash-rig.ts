@@ -1,5 +1,5 @@
-// A server and two devices on the same volume, made to crash: one device works and is killed, the other only looks. What a workload's programs were answered is
-// compared with the server's folder, the drive and the other drive.
+// A server and two devices on the same volume, made to crash: one device works and is killed, the other only looks.
+// What a workload's programs were answered is compared with the server's folder, the drive and the other drive.
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,6 +1,6 @@
-// The programs of a workload, in a process of their own: one program beside the other, each step logged (a line "PROGRAM INDEX") once the system has said that
-// it succeeded. A program ends at its first failure (a line "PROGRAM INDEX CODE"). argv: FOLDER SEED PROGRAMS LOG; a program's folder is
-// FOLDER/PROGRAM, which it makes.
+// The programs of a workload, in a process of their own: one program beside the other, each step logged (a line
+// "PROGRAM INDEX") once the system has said that it succeeded. A program ends at its first failure (a line "PROGRAM
+// INDEX CODE"). argv: FOLDER SEED PROGRAMS LOG; a program's folder is FOLDER/PROGRAM, which it makes.
 import { writeSync, openSync } from "node:fs";
 import { chmod, link, mkdir, open, rename, rmdir, symlink, truncate, unlink } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// A small disk of its own for one folder of a sandbox: ext4 in a file, mounted through a loop device. Needs root, as mount(8) does. Filled and emptied at will.
+// A small disk of its own for one folder of a sandbox: ext4 in a file, mounted through a loop device. Needs root, as
+// mount(8) does. Filled and emptied at will.
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { mustRun, run } from "../harness/run.ts";

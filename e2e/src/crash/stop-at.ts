@@ -1,5 +1,5 @@
-// Processes that end by SIGKILL at their n-th change to the disk: the environment that arms them. What counts and how is in stop_at.cc, which is
-// compiled when it is first needed.
+// Processes that end by SIGKILL at their n-th change to the disk: the environment that arms them. What counts and how
+// is in stop_at.cc, which is compiled when it is first needed.
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { mustRun } from "../harness/run.ts";
@@ -30,7 +30,10 @@ export class StopAt {
     return new StopAt(sandbox, library);
   }
 
-  /** Environment for a process of `program` (words of its command line), which counts changes below the folders while it is armed. */
+  /**
+   * Environment for a process of `program` (words of its command line), which counts changes below the folders while it
+   * is armed.
+   */
   environment(program: string, below: readonly string[], { at, isTorn = false }: Stop): NodeJS.ProcessEnv {
     return {
       LD_PRELOAD: this.#library,

@@ -1,4 +1,5 @@
-// The FUSE operations that the drive answers, as its source binds them: a test of all of them forgets none that is added.
+// The FUSE operations that the drive answers, as its source binds them: a test of all of them forgets none that is
+// added.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 

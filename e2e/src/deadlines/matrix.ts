@@ -1,4 +1,5 @@
-// The matrix: probes × conditions × what the client knows. Two devices: one knows the whole tree, one has only begun to list it (for what is cold).
+// The matrix: probes × conditions × what the client knows. Two devices: one knows the whole tree, one has only begun to
+// list it (for what is cold).
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type LinkEmulator } from "../emulator/index.ts";

@@ -1,6 +1,6 @@
-// The emulator in a process of its own, so that a busy test process cannot bend its timing. One JSON line per request on its
-// stdin ({id, method, args}), one per answer on its stdout ({id, result} or {id, error}). It ends when its stdin does: it never
-// outlives whoever started it.
+// The emulator in a process of its own, so that a busy test process cannot bend its timing. One JSON line per request
+// on its stdin ({id, method, args}), one per answer on its stdout ({id, result} or {id, error}). It ends when its stdin
+// does: it never outlives whoever started it.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { createInterface } from "node:readline";

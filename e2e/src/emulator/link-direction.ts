@@ -31,7 +31,9 @@ export class LinkDirection {
     return Math.max(PIECE_BYTES_MIN, Math.floor((this.#bitsPerSecond / 8) * (PIECE_MS / 1000)));
   }
 
-  /** Takes bytes that reach the link now, or once its connection is open; returns when they come out at the other end. */
+  /**
+   * Takes bytes that reach the link now, or once its connection is open; returns when they come out at the other end.
+   */
   take(bytes: number, nowMs: number, openMs: number): number {
     this.counts.sentBytes += bytes;
     this.queuedBytes += bytes;

@@ -1,15 +1,17 @@
-// The WAN link emulator as its users see it, in this process or in one of its own. It stands as a TCP proxy between a client
-// and a server and gives the connections through it one shared link: a rate per direction and a round-trip time, cuts, black
-// holes, and exact counts of what passed.
+// The WAN link emulator as its users see it, in this process or in one of its own. It stands as a TCP proxy between a
+// client and a server and gives the connections through it one shared link: a rate per direction and a round-trip time,
+// cuts, black holes, and exact counts of what passed.
 //
 // Directions are seen from the client: up is client → server, down is server → client.
 //
 // What is emulated, and what is not:
-// - Rate: each direction sends one byte after another at its rate, whatever connection it belongs to, first come first served.
-// - Delay: half the round-trip time each way. Opening a connection costs one round trip before its first byte leaves, as TCP's
-//   handshake does. There is no loss and no slow start: the model is a link that TCP has filled.
-// - Queue: a direction takes from its senders at most max(64 KiB, one bandwidth-delay product) more than it has delivered; then
-//   it stops reading. The kernels' socket buffers in front of it hold some MB more: what a sender could write tells nothing.
+// - Rate: each direction sends one byte after another at its rate, whatever connection it belongs to, first come first
+//   served.
+// - Delay: half the round-trip time each way. Opening a connection costs one round trip before its first byte leaves,
+//   as TCP's handshake does. There is no loss and no slow start: the model is a link that TCP has filled.
+// - Queue: a direction takes from its senders at most max(64 KiB, one bandwidth-delay product) more than it has
+//   delivered; then it stops reading. The kernels' socket buffers in front of it hold some MB more: what a sender could
+//   write tells nothing.
 
 export type Direction = "up" | "down";
 
@@ -27,9 +29,10 @@ export interface DirectionCounts {
   /** TCP payload bytes handed to the receiver; behind sentBytes by what is under way, or was lost in a cut. */
   deliveredBytes: number;
   /**
-   * A turnaround is counted when a segment is taken from the sender after at least one segment of the other direction was
-   * delivered to that sender, on the same connection, since its last segment. So down.turnarounds is the number of client
-   * bursts that the server answered: n requests one after another make n of them; n pipelined ones may make as few as 1.
+   * A turnaround is counted when a segment is taken from the sender after at least one segment of the other direction
+   * was delivered to that sender, on the same connection, since its last segment. So down.turnarounds is the number of
+   * client bursts that the server answered: n requests one after another make n of them; n pipelined ones may make as
+   * few as 1.
    */
   turnarounds: number;
 }
@@ -48,7 +51,10 @@ export interface EmulatorSettings {
   /** Address that connections are forwarded to. */
   target: { host: string; port: number };
   shape?: Partial<LinkShape>;
-  /** Folder of recordings for debugging: every segment as one JSON line {ms, connection, direction, base64} in recording.jsonl. */
+  /**
+   * Folder of recordings for debugging: every segment as one JSON line {ms, connection, direction, base64} in
+   * recording.jsonl.
+   */
   recordFolder?: string;
 }
 
@@ -57,12 +63,14 @@ export interface LinkEmulator {
   readonly port: number;
   /** Changes the link for bytes that are taken from now on. */
   setShape(shape: Partial<LinkShape>): Promise<void>;
-  /** Closes all connections with a reset; what was under way is lost. With "refuse", new ones are refused until restore. */
+  /**
+   * Closes all connections with a reset; what was under way is lost. With "refuse", new ones are refused until restore.
+   */
   cut(newConnections: "accept" | "refuse"): Promise<void>;
   /**
-   * From now on nothing is delivered in either direction, ends of connections included; the queues still take what fits, new
-   * connections are accepted, and nobody gets an error: as when a router goes away. On restore everything flows, as TCP's
-   * retransmissions would have it.
+   * From now on nothing is delivered in either direction, ends of connections included; the queues still take what
+   * fits, new connections are accepted, and nobody gets an error: as when a router goes away. On restore everything
+   * flows, as TCP's retransmissions would have it.
    */
   blackHole(): Promise<void>;
   /** A connection that comes and goes: cut and refusing for one time, there for the other, and again until restore. */

@@ -1,4 +1,5 @@
-// The emulator itself: accepts connections, opens one to the target for each, and joins them by two pipes over the shared link.
+// The emulator itself: accepts connections, opens one to the target for each, and joins them by two pipes over the
+// shared link.
 import { type WriteStream, createWriteStream, mkdirSync } from "node:fs";
 import { type AddressInfo, type Server, type Socket, connect, createServer } from "node:net";
 import { once } from "node:events";

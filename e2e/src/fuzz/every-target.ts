@@ -1,4 +1,5 @@
-// All that is fuzzed, by the module that says how, and how many inputs each gets in a long run: what is slow and seldom reached from outside gets fewer.
+// All that is fuzzed, by the module that says how, and how many inputs each gets in a long run: what is slow and seldom
+// reached from outside gets fewer.
 export interface Share {
   module: URL;
   name: string;

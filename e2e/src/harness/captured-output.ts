@@ -1,4 +1,5 @@
-// Output of the processes that a test started, captured for who looks at its failure: scripts/jest-captured-output.cjs asks.
+// Output of the processes that a test started, captured for who looks at its failure: scripts/jest-captured-output.cjs
+// asks.
 const KEY = Symbol.for("runnel.capturedOutput");
 
 /** `outputOf` returns all lines so far, or nothing. */

@@ -1,4 +1,5 @@
-// The agent's control socket, as a face that stays: what a test does a thousand times need not start a program each time.
+// The agent's control socket, as a face that stays: what a test does a thousand times need not start a program each
+// time.
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { type Socket, connect } from "node:net";

@@ -1,5 +1,5 @@
-// Changes a database of Runnel's as if it had been written so. In a process of its own: its pages have digests, which only one SQLite library of a process
-// can have under it.
+// Changes a database of Runnel's as if it had been written so. In a process of its own: its pages have digests, which
+// only one SQLite library of a process can have under it.
 import { join } from "node:path";
 import { pageChecks } from "@runnel/native";
 import { mustRun } from "./run.ts";

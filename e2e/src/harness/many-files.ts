@@ -1,4 +1,5 @@
-// A served folder with very many files, all empty, half of them in one folder and half in folders of a hundred; and a drive of it.
+// A served folder with very many files, all empty, half of them in one folder and half in folders of a hundred; and a
+// drive of it.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Device } from "./product.ts";
@@ -14,7 +15,10 @@ export interface ManyFiles {
   drive: string;
 }
 
-/** They lie below `many`, and a file `kept` beside that. `mounting`: what is to be done to the agent before it mounts them. */
+/**
+ * They lie below `many`, and a file `kept` beside that. `mounting`: what is to be done to the agent before it mounts
+ * them.
+ */
 export async function serveMany(
   sandbox: Sandbox,
   files: number,

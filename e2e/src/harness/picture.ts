@@ -7,7 +7,10 @@ import { onMountInNode, type RunOptions } from "./run.ts";
  */
 export type Picture = Record<string, string>;
 
-/** Taken by a process of its own. The store's folder is left out. `isOfNames`: only paths, types, modes, targets and contents. */
+/**
+ * Taken by a process of its own. The store's folder is left out. `isOfNames`: only paths, types, modes, targets and
+ * contents.
+ */
 export async function pictureOf(folder: string, options: RunOptions & { isOfNames?: boolean } = {}): Promise<Picture> {
   const { isOfNames = false, ...running } = options;
   const lines = await onMountInNode(take, { folder, isOfNames }, { deadlineMs: 240_000, ...running });

@@ -1,4 +1,5 @@
-// A command that must be refused, as a person and a program see it: one sentence on stderr, one object on stdout, an exit code.
+// A command that must be refused, as a person and a program see it: one sentence on stderr, one object on stdout, an
+// exit code.
 import type { RunResult } from "./run.ts";
 
 export interface Refusal {

@@ -1,5 +1,6 @@
-// Child processes with a deadline. Whatever touches a mount goes through here: a drive that hangs then costs a child, never the
-// test process. A child that does not even die of SIGKILL (it waits in the kernel) is left behind; the sweep gets it later.
+// Child processes with a deadline. Whatever touches a mount goes through here: a drive that hangs then costs a child,
+// never the test process. A child that does not even die of SIGKILL (it waits in the kernel) is left behind; the sweep
+// gets it later.
 import { type ChildProcess, spawn } from "node:child_process";
 
 export interface RunOptions {
@@ -97,15 +98,18 @@ export function killGroup(child: ChildProcess): void {
   }
 }
 
-/** A shell script that touches a mount: `onMount('cat "$1"', [path])`. Stops at the first failing command. Returns its stdout. */
+/**
+ * A shell script that touches a mount: `onMount('cat "$1"', [path])`. Stops at the first failing command. Returns its
+ * stdout.
+ */
 export async function onMount(script: string, args: readonly string[] = [], options: RunOptions = {}): Promise<string> {
   const { stdout } = await mustRun("bash", ["-euo", "pipefail", "-c", script, "bash", ...args], options);
   return stdout;
 }
 
 /**
- * The same for what a shell cannot do: a function that runs in a Node process of its own. It sees only its argument, which
- * travels as JSON as its answer does; it imports what it needs itself (`await import("node:fs")`).
+ * The same for what a shell cannot do: a function that runs in a Node process of its own. It sees only its argument,
+ * which travels as JSON as its answer does; it imports what it needs itself (`await import("node:fs")`).
  */
 export async function onMountInNode<Argument, Answer>(
   work: (argument: Argument) => Answer | Promise<Answer>,

@@ -1,5 +1,5 @@
-// A place for one test: a temp folder, and every process, mount and emulator that the test starts. cleanup() takes all of it
-// away, whatever state it is in; a watchdog process does the same when this process dies or the time is up.
+// A place for one test: a temp folder, and every process, mount and emulator that the test starts. cleanup() takes all
+// of it away, whatever state it is in; a watchdog process does the same when this process dies or the time is up.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, realpathSync } from "node:fs";

@@ -1,5 +1,5 @@
-// Loaded into a process before its own code (node --import): at SIGUSR2 its event loop stands still for a while, as under a long computation; its other
-// threads go on.
+// Loaded into a process before its own code (node --import): at SIGUSR2 its event loop stands still for a while, as
+// under a long computation; its other threads go on.
 const STALL_MS = 5000;
 
 process.on("SIGUSR2", () => {

@@ -24,7 +24,10 @@ export async function quiet(link: LinkEmulator): Promise<void> {
   await waitFor(async () => (await link.counts()).quietMs > QUIET_MS, QUIET_DEADLINE_MS, "a quiet line");
 }
 
-/** TCP payload both ways that a script on the drive ($1) costs, until its effects are in the server's plain files and the line is quiet. */
+/**
+ * TCP payload both ways that a script on the drive ($1) costs, until its effects are in the server's plain files and
+ * the line is quiet.
+ */
 export async function costOf(
   on: { link: LinkEmulator; device: Device; drive: string },
   script: string,

@@ -2,7 +2,10 @@
 
 const POLL_MS = 10;
 
-/** Asks until the condition holds (is truthy) and returns what it said; throws after the deadline, naming what was waited for. */
+/**
+ * Asks until the condition holds (is truthy) and returns what it said; throws after the deadline, naming what was
+ * waited for.
+ */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
   deadlineMs: number,

@@ -1,5 +1,6 @@
-// A program that saves files on a drive while it writes to the same files in the served folder, some milliseconds before or after, and looks each time whether both
-// contents are there in the end: in the file, in a conflict copy, or among the server's old versions. A process of its own: it touches a mount.
+// A program that saves files on a drive while it writes to the same files in the served folder, some milliseconds
+// before or after, and looks each time whether both contents are there in the end: in the file, in a conflict copy, or
+// among the server's old versions. A process of its own: it touches a mount.
 //
 // Arguments: the drive, the served folder, settings as JSON (RaceSettings). Prints a RaceReport as JSON.
 import { randomBytes } from "node:crypto";

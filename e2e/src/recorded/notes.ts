@@ -10,7 +10,9 @@ export function monotonicMs(): number {
 }
 
 type What =
-  /** A batch has been decided. It is committed by the next note, or else it is not, but for what a later `opened` has. */
+  /**
+   * A batch has been decided. It is committed by the next note, or else it is not, but for what a later `opened` has.
+   */
   | { planned: Decided[] }
   | { committed: true }
   /** The volume was opened, with this as its last commit. */

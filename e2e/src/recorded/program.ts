@@ -1,5 +1,6 @@
-// The programs of a recorded run that work on one drive, as a process of its own: JSON lines in, JSON lines out. argv: FOLDER, the drive's.
-// When a call begins and ends is taken right before the first system call and right after the last.
+// The programs of a recorded run that work on one drive, as a process of its own: JSON lines in, JSON lines out. argv:
+// FOLDER, the drive's. When a call begins and ends is taken right before the first system call and right after the
+// last.
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, link, lstat, mkdir, open, readdir, rename, unlink } from "node:fs/promises";

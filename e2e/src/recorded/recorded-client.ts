@@ -1,5 +1,5 @@
-// A machine of a recorded run: an agent with its mount behind a link of its own, and the process of the programs that work there. An agent that was killed
-// is started again; programs wait for that.
+// A machine of a recorded run: an agent with its mount behind a link of its own, and the process of the programs that
+// work there. An agent that was killed is started again; programs wait for that.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";

@@ -1,5 +1,6 @@
-// Loaded into servers and agents of a recorded run before their own code (node --import): notes down what the checker has to know, and puts in the fault of
-// a mutant, if the run is to have one. What it replaces are methods of the product's own classes, in the process that it is loaded into.
+// Loaded into servers and agents of a recorded run before their own code (node --import): notes down what the checker
+// has to know, and puts in the fault of a mutant, if the run is to have one. What it replaces are methods of the
+// product's own classes, in the process that it is loaded into.
 import { openSync, writeSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { isMainThread } from "node:worker_threads";

@@ -1,5 +1,6 @@
-// The disk of a simulated client: a real folder, since the drive's own code reads and writes its files itself, but every operation happens at once and in
-// the order of the calls, so that a run can be repeated. What is killed loses nothing that it wrote; what a power cut leaves is a ShadowDisk's to know.
+// The disk of a simulated client: a real folder, since the drive's own code reads and writes its files itself, but
+// every operation happens at once and in the order of the calls, so that a run can be repeated. What is killed loses
+// nothing that it wrote; what a power cut leaves is a ShadowDisk's to know.
 import {
   type Stats,
   closeSync,

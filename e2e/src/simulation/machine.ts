@@ -1,5 +1,5 @@
-// A machine of the simulation: clocks of its own, which a suspend or somebody who sets them moves, and processes that can be killed: what belonged to
-// one does nothing any more.
+// A machine of the simulation: clocks of its own, which a suspend or somebody who sets them moves, and processes that
+// can be killed: what belonged to one does nothing any more.
 import type { Clock, SimulatedClock, Timer } from "@runnel/shared";
 
 export class Machine {

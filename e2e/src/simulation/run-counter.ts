@@ -1,4 +1,5 @@
-// Counts runs of data that have come whole over one link, of writes or of fetches: each is announced by an item, its bytes are in it or follow as bulk.
+// Counts runs of data that have come whole over one link, of writes or of fetches: each is announced by an item, its
+// bytes are in it or follow as bulk.
 import { FRAME, decodeFrame, decodeMessage } from "@runnel/shared";
 
 const DATA_ITEMS = ["d", "s", "r", "raw"];

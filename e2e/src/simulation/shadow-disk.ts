@@ -78,7 +78,9 @@ export class ShadowDisk {
     }
   }
 
-  /** A file that the drive's own code made is learned of when it is first used from here; none of it has been synced. */
+  /**
+   * A file that the drive's own code made is learned of when it is first used from here; none of it has been synced.
+   */
   private async know(path: string): Promise<void> {
     if (await this.has(path)) return;
     const bytes = readFileSync(path);

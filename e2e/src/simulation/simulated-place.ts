@@ -1,5 +1,5 @@
-// An agent's mount and a server in one process: the product's own parts on simulated time, network and, at the server, a simulated disk. The drive has
-// no kernel; its overlays and the cache lie in a real folder.
+// An agent's mount and a server in one process: the product's own parts on simulated time, network and, at the server,
+// a simulated disk. The drive has no kernel; its overlays and the cache lie in a real folder.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,6 @@
-// A simulated line that is watched frame by frame: each frame that has been handed over is an event, in either direction, and the line can be cut right
-// after any of them. What is under way then is lost. Counts the runs of data that arrive whole.
+// A simulated line that is watched frame by frame: each frame that has been handed over is an event, in either
+// direction, and the line can be cut right after any of them. What is under way then is lost. Counts the runs of data
+// that arrive whole.
 import type { Acceptor, Dialer, Link, LinkEvents, Listener, SimulatedLine, SimulatedNetwork } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 import { RunCounter } from "./run-counter.ts";
@@ -13,7 +14,10 @@ export class TappedLine implements Dialer, Acceptor {
   /** Frames handed over since `watch`. */
   frames = 0;
   cuts = 0;
-  /** Bytes of data that arrived in whole runs, at the server and at the client. What the frame before a cut ends is in flight. */
+  /**
+   * Bytes of data that arrived in whole runs, at the server and at the client. What the frame before a cut ends is in
+   * flight.
+   */
   uploadedBytes = 0;
   downloadedBytes = 0;
   /** All that the client was sent. */

@@ -1,5 +1,5 @@
-// Columns: comments and prose end at column 120. What the formatter leaves longer (a string, a pattern) is code and stays,
-// and so do tables and what cannot be broken (a link).
+// Columns: comments and prose end at column 120. What the formatter leaves longer (a string, a pattern) is code and
+// stays, and so do tables and what cannot be broken (a link).
 import { type ProjectFile, type Violation, isCpp, isScript, scan } from "./project.ts";
 
 const COLUMNS_MAX = 120;

@@ -1,4 +1,5 @@
-// Comments: how they open, and the pages that they name. An opening is a verb or the noun that is explained, not half a sentence.
+// Comments: how they open, and the pages that they name. An opening is a verb or the noun that is explained, not half a
+// sentence.
 import { type ProjectFile, type Violation, isCpp, isScript, scan } from "./project.ts";
 import { lineAt } from "./scan-code.ts";
 

@@ -47,8 +47,8 @@ const HOST_FOLDERS = ["shared/src/host/", "native/src/host/"];
 const TIME = /\b(setTimeout|setInterval|Date\.now|performance\.now|process\.hrtime)\b|\bnew Date\(\s*\)/g;
 
 /**
- * Modules that production code imports in these folders only (TypeScript), and headers likewise (C++). "host/" is any folder of
- * that name: where a package touches the system it runs on.
+ * Modules that production code imports in these folders only (TypeScript), and headers likewise (C++). "host/" is any
+ * folder of that name: where a package touches the system it runs on.
  */
 export const SINGLE_FOLDER: readonly { module: RegExp; shown: string; folders: readonly string[] }[] = [
   { module: /^ws$/, shown: "ws", folders: ["shared/src/host/"] },
@@ -58,7 +58,8 @@ export const SINGLE_FOLDER: readonly { module: RegExp; shown: string; folders: r
     shown: "better-sqlite3",
     folders: ["server/src/meta/", "app/src/agent/replica/"],
   },
-  // SQLite opens its files by path itself: whoever opens a database also removes a damaged one. native/src/ looks for its addons.
+  // SQLite opens its files by path itself: whoever opens a database also removes a damaged one. native/src/ looks for
+  // its addons.
   {
     module: /^(node:)?fs(\/promises)?$/,
     shown: "node:fs",

@@ -1,4 +1,5 @@
-// Limits: each stands in limits.ts and on the limits page of PROTOCOL.md, with the same value, and at least one test goes beyond it.
+// Limits: each stands in limits.ts and on the limits page of PROTOCOL.md, with the same value, and at least one test
+// goes beyond it.
 //
 //     PROTOCOL.md    | `channels` | 1024 at once | … |
 //     a test         test("[W53] [limit channels] more at once is Busy", …), by its value in limits.ts

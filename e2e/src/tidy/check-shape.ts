@@ -1,4 +1,5 @@
-// The shape of the project: folders that a reader takes in at a glance, and imports that never lead back to where they began.
+// The shape of the project: folders that a reader takes in at a glance, and imports that never lead back to where they
+// began.
 import { posix } from "node:path";
 import { importsOf } from "./check-imports.ts";
 import { type Check, type ProjectFile, isScript } from "./project.ts";
@@ -35,7 +36,9 @@ function importGraph(files: readonly ProjectFile[]): Map<string, string[]> {
   return graph;
 }
 
-/** Groups of files each of which reaches all others (Tarjan's strongly connected components); only those with a circle. */
+/**
+ * Groups of files each of which reaches all others (Tarjan's strongly connected components); only those with a circle.
+ */
 function circlesOf(graph: ReadonlyMap<string, readonly string[]>): string[][] {
   const order = new Map<string, number>();
   const lowest = new Map<string, number>();

@@ -84,7 +84,9 @@ export function checkLength(files: readonly ProjectFile[]): Violation[] {
   return violations;
 }
 
-/** Every source opens with what it is for; a .cc may leave that to its header (beside it, or above a folder per system). */
+/**
+ * Every source opens with what it is for; a .cc may leave that to its header (beside it, or above a folder per system).
+ */
 export function checkOpenings(files: readonly ProjectFile[]): Violation[] {
   const paths = new Set(files.map((file) => file.path));
   const hasHeader = (path: string): boolean => {

@@ -2,7 +2,9 @@
 import { type Check, type ProjectFile, type Violation, isCpp, isScript, scan } from "./project.ts";
 import { lineAt } from "./scan-code.ts";
 
-/** Words that mean something in this project only, and what to say. An identifier is read as its words, in lower case. */
+/**
+ * Words that mean something in this project only, and what to say. An identifier is read as its words, in lower case.
+ */
 const PRIVATE_WORDS: readonly { words: RegExp; say: string }[] = [
   { words: /\b(raise[ds]?|raising|(bring|brought|brings) up)\b/, say: "apply" },
   { words: /\b(up seq|when up|is up|holds up)\b/, say: "applied" },

@@ -1,4 +1,5 @@
-// The project's files as the tidy checks see them. Reading them is the only I/O; the checks are pure functions over the list.
+// The project's files as the tidy checks see them. Reading them is the only I/O; the checks are pure functions over the
+// list.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ScannedCode, scanCode } from "./scan-code.ts";

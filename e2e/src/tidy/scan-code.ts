@@ -1,5 +1,5 @@
-// Reads TypeScript, JavaScript or C++ just closely enough for the tidy checks: which characters are code, which are comments,
-// which are string literals. Not a parser: it knows nothing of syntax beyond where literals begin and end.
+// Reads TypeScript, JavaScript or C++ just closely enough for the tidy checks: which characters are code, which are
+// comments, which are string literals. Not a parser: it knows nothing of syntax beyond where literals begin and end.
 
 export interface Literal {
   /** Contents between the quotes, escapes as written; a template's substitutions are replaced by "${}". */

@@ -99,8 +99,8 @@ export class DeviceRegistry {
   }
 
   /**
-   * Uses an invite up. The same token may come again, as after a lost answer, and is answered the same. @throws Denied with the sentence that its person
-   * needs; Revoked.
+   * Uses an invite up. The same token may come again, as after a lost answer, and is answered the same. @throws Denied
+   * with the sentence that its person needs; Revoked.
    */
   async join({ secret, token, name }: Joining): Promise<{ device: Device; volume: string; right: Right }> {
     const invite = this.invites.get(digestOf(secret));

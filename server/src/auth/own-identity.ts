@@ -1,5 +1,5 @@
-// The server's own key and certificate: made at the first start, the same from then on, since invites name the key (F90). It vouches for
-// itself; whoever has a certificate of an authority brings it along (given-identity.ts).
+// The server's own key and certificate: made at the first start, the same from then on, since invites name the key
+// (F90). It vouches for itself; whoever has a certificate of an authority brings it along (given-identity.ts).
 import { KeyObject, X509Certificate, createPrivateKey, randomBytes, webcrypto } from "node:crypto";
 import type { DiskRoot, TlsIdentity } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
@@ -19,7 +19,10 @@ export async function hasOwnIdentity(root: DiskRoot): Promise<boolean> {
   return (await readWhole(root, KEY)) !== undefined;
 }
 
-/** @throws RunnelError Corrupt when what is there is no key or certificate: a new key would lock out all who were invited. */
+/**
+ * @throws RunnelError Corrupt when what is there is no key or certificate: a new key would lock out all who were
+ * invited.
+ */
 export async function ownIdentity(root: DiskRoot, hostname: string): Promise<TlsIdentity> {
   let key = await readWhole(root, KEY);
   if (key === undefined) {

@@ -21,7 +21,9 @@ export interface Invited {
 export interface Security {
   /** Identity for TLS; undefined when nobody has been invited yet. */
   readonly identity: TlsIdentity | undefined;
-  /** Fingerprint of the key, for invites; undefined when an authority vouches for it, or nobody has been invited yet. */
+  /**
+   * Fingerprint of the key, for invites; undefined when an authority vouches for it, or nobody has been invited yet.
+   */
   readonly fingerprint: string | undefined;
   devices: DeviceRegistry;
   /** Invites somebody to become a device; the server has a key from then on. */

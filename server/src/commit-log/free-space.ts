@@ -1,4 +1,5 @@
-// Free space for the log and the index: known before anything is written, so that a commit is refused while it is still nothing, and not half done.
+// Free space for the log and the index: known before anything is written, so that a commit is refused while it is still
+// nothing, and not half done.
 import type { Clock, DiskRoot } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 

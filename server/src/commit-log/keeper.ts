@@ -1,4 +1,5 @@
-// Lets log segments go: one may be dropped when the meta store is durable past it and every commit in it is in the plain folder.
+// Lets log segments go: one may be dropped when the meta store is durable past it and every commit in it is in the
+// plain folder.
 import type { Clock, Log, Timer } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import type { MetaStore } from "../meta/meta-store.ts";

@@ -1,5 +1,6 @@
-// The one place where a volume changes. Operations that come together are decided together, made durable with one sync of the log,
-// then indexed, then published: decide → log → index → bring up and feed → acknowledgements → answer. Nothing overtakes.
+// The one place where a volume changes. Operations that come together are decided together, made durable with one sync
+// of the log, then indexed, then published: decide → log → index → bring up and feed → acknowledgements → answer.
+// Nothing overtakes.
 import type { Change, Clock, Log, RecordPlace } from "@runnel/shared";
 import { ERROR_KINDS, RunnelError, fromSystemError, isRunnelError, sleep } from "@runnel/shared";
 import type { ErrorDetail, ErrorKind } from "@runnel/shared";
@@ -126,7 +127,10 @@ export class CommitQueue {
     this.#committed = committed;
   }
 
-  /** Resolves when the commit is durable and indexed. @throws the planner's error, or NoSpace / Io of the log: then nothing happened; HappensLater. */
+  /**
+   * Resolves when the commit is durable and indexed. @throws the planner's error, or NoSpace / Io of the log: then
+   * nothing happened; HappensLater.
+   */
   async submit(submission: Submission): Promise<Committed> {
     const planned = await this.#plan(submission);
     if (!planned.ok) throw rebuildError(planned.error, submission.operation.op);
@@ -221,7 +225,10 @@ export class CommitQueue {
     });
   }
 
-  /** `isOne`: all happen or none; throws then the first refusal. `later` is told when there is no room in the index: nobody waits until there is. */
+  /**
+   * `isOne`: all happen or none; throws then the first refusal. `later` is told when there is no room in the index:
+   * nobody waits until there is.
+   */
   async #commit(
     batch: readonly Submission[],
     isOne: boolean,
@@ -274,7 +281,10 @@ export class CommitQueue {
     return planned;
   }
 
-  /** The index had no room for what is in the log: it is rolled forward, as at a start, once there is some. Until then nothing else is taken. */
+  /**
+   * The index had no room for what is in the log: it is rolled forward, as at a start, once there is some. Until then
+   * nothing else is taken.
+   */
   async #indexLate(logged: readonly Logged[], error: unknown, later: (error: HappensLater) => void): Promise<void> {
     if (!isRunnelError(error, "NoSpace")) throw error;
     this.#full = fullDisk(error);

@@ -1,5 +1,6 @@
-// Records of the commit log (docs/FORMAT.md, "Commit records"): a CBOR header, then the commit's new data. The header's length stands
-// first (u32, little-endian), so that data can be read in place: run "log" offsets count from the data's first byte.
+// Records of the commit log (docs/FORMAT.md, "Commit records"): a CBOR header, then the commit's new data. The header's
+// length stands first (u32, little-endian), so that data can be read in place: run "log" offsets count from the data's
+// first byte.
 import type { Change, Recipe } from "@runnel/shared";
 import { RunnelError, check, decodeCbor, decodeRecipe, encodeCbor, encodeRecipe } from "@runnel/shared";
 import { z } from "zod";
@@ -56,14 +57,20 @@ export function commitsOf(record: LoggedRecord): readonly CommitRecord[] {
   return record.kind === "together" ? record.commits : [];
 }
 
-/** Tells whether an operation is of the server's own: what another program did, which is on disk, or a recipe. It is not applied. */
+/**
+ * Tells whether an operation is of the server's own: what another program did, which is on disk, or a recipe. It is not
+ * applied.
+ */
 export function isExternal(operation: Operation | ExternalOperation): operation is ExternalOperation {
   return operation.op.startsWith("external") || operation.op === "setRecipe";
 }
 
 const HEADER_LENGTH_BYTES = 4;
 
-/** Our own writer made it and a checksum covers it: only what older versions could have written otherwise is checked here. */
+/**
+ * Our own writer made it and a checksum covers it: only what older versions could have written otherwise is checked
+ * here.
+ */
 const header = z.looseObject({ kind: z.enum(["commit", "together", "handle", "up", "wait"]), seq: z.number() });
 
 export function encodeRecord(

@@ -1,4 +1,5 @@
-// Tells what a volume's data has acknowledged that its plain folder does not show: what is lost from the tree when the two part.
+// Tells what a volume's data has acknowledged that its plain folder does not show: what is lost from the tree when the
+// two part.
 import type { DiskRoot } from "@runnel/shared";
 import { isRunnelError, openLog } from "@runnel/shared";
 import { appliedCommits } from "../meta/is-applied.ts";

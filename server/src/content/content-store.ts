@@ -1,6 +1,6 @@
-// ContentStore: the bytes of versions, and the live tree of `main` as plain files. Engines: folder (a served folder, other programs read and
-// write it) and memory. The volume decides and logs commits; the engine applies them afterwards, in seq order as far as one depends on another, and tells what
-// other programs did ([F28]).
+// ContentStore: the bytes of versions, and the live tree of `main` as plain files. Engines: folder (a served folder,
+// other programs read and write it) and memory. The volume decides and logs commits; the engine applies them
+// afterwards, in seq order as far as one depends on another, and tells what other programs did ([F28]).
 import type { Change, DiskFile, DiskSpace, ErrorKind, Executor, Log, LookWhy, Notice, VersionId } from "@runnel/shared";
 import type {
   ExternalOperation,
@@ -26,33 +26,48 @@ export interface AcceptedCommit {
 /** Calls of the engine into the volume. All are asynchronous; the engine calls them one batch at a time. */
 export interface ContentCallbacks {
   /**
-   * Decide, log, index and publish what other programs did. The engine's next batch waits for it, applying included: it resolves when the batch is
-   * in the index, without waiting for acknowledgements. Before it resolves, commits with lower seqs have been given to `accept`; when `isSuperseded` is
-   * asked, all that come before the operation. One that is does nothing.
+   * Decide, log, index and publish what other programs did. The engine's next batch waits for it, applying included: it
+   * resolves when the batch is in the index, without waiting for acknowledgements. Before it resolves, commits with
+   * lower seqs have been given to `accept`; when `isSuperseded` is asked, all that come before the operation. One that
+   * is does nothing.
    */
   externalChanges(
     operations: ExternalOperation[],
     isSuperseded: (operation: ExternalOperation) => boolean,
   ): Promise<Planned[]>;
-  /** Must not wait for the engine. Make durable in the commit log that the commit `seq` is about to put the file with this handle in place. */
+  /**
+   * Must not wait for the engine. Make durable in the commit log that the commit `seq` is about to put the file with
+   * this handle in place.
+   */
   recordIntent(seq: number, handle: Uint8Array): Promise<void>;
-  /** Must not wait for the engine. Make durable in the commit log that later commits may be put in place before these. */
+  /**
+   * Must not wait for the engine. Make durable in the commit log that later commits may be put in place before these.
+   */
   recordWaiting(seqs: readonly number[]): Promise<void>;
   readLog(
     place: { segment: number; offset: number; length: number },
     offset: number,
     length: number,
   ): Promise<Uint8Array>;
-  /** Asks the client that made a commit for bytes of its content that nobody else has; resolves when it has no more, or does not come. */
+  /**
+   * Asks the client that made a commit for bytes of its content that nobody else has; resolves when it has no more, or
+   * does not come.
+   */
   askCommitter(instance: string, version: VersionId, ranges: readonly ByteRange[], take: TakeBytes): Promise<void>;
   /** All commits up to this seq are in the plain folder, durably. */
   applied(seq: number): void;
   /** Events may have been missed: leases are withdrawn until `scanned`. */
   uncertain(): void;
   scanned(): void;
-  /** The folder is the volume's no more (moved, another device, marker missing), and why. Said once: the store does nothing more, and is to be closed. */
+  /**
+   * The folder is the volume's no more (moved, another device, marker missing), and why. Said once: the store does
+   * nothing more, and is to be closed.
+   */
   unavailable(reason: string): void;
-  /** Staged files that an earlier process left, with notes, and no commit names: the volume's, each to be resumed or discarded. Said once, as the store begins. */
+  /**
+   * Staged files that an earlier process left, with notes, and no commit names: the volume's, each to be resumed or
+   * discarded. Said once, as the store begins.
+   */
   resumable(files: readonly ResumableFile[]): void;
 }
 
@@ -64,26 +79,38 @@ export interface ByteRange {
   length: number;
 }
 
-/** An open version. Reads answer from the live file, the trash, or log + older versions, whatever holds it now. Close it once. */
+/**
+ * An open version. Reads answer from the live file, the trash, or log + older versions, whatever holds it now. Close it
+ * once.
+ */
 export interface OpenVersion {
   readonly sizeBytes: number;
   /** The file that holds the whole version, for digesting on core.node's threads; undefined while it is not applied. */
   readonly file: DiskFile | undefined;
   /**
-   * Recorded digests of the range hold: its file's stat tuple is the recorded one, and older than 2 s or the store's own doing, or it is not applied and
-   * only the store writes where it lies, or that is so of what it copies from.
+   * Recorded digests of the range hold: its file's stat tuple is the recorded one, and older than 2 s or the store's
+   * own doing, or it is not applied and only the store writes where it lies, or that is so of what it copies from.
    */
   isSettled(offset: number, length: number): Promise<boolean>;
   /**
-   * Keeps these ranges as they are now until it is closed and what copies from it is in the folder, whatever other programs do to the file. To be called before
-   * they are verified. False when they cannot be kept.
+   * Keeps these ranges as they are now until it is closed and what copies from it is in the folder, whatever other
+   * programs do to the file. To be called before they are verified. False when they cannot be kept.
    */
   secure(ranges: readonly ByteRange[]): Promise<boolean>;
-  /** Digests of ranges, in order, of what lies there now; on core.node's threads as far as it lies in files. @throws as read. */
+  /**
+   * Digests of ranges, in order, of what lies there now; on core.node's threads as far as it lies in files. @throws as
+   * read.
+   */
   digest(ranges: readonly ByteRange[], executor: Executor): Promise<Uint8Array>;
-  /** Reports that what was read is not what the recipe says: the file that holds it is probed anew, whatever its tuple says (a store through a mapping shows in none). */
+  /**
+   * Reports that what was read is not what the recipe says: the file that holds it is probed anew, whatever its tuple
+   * says (a store through a mapping shows in none).
+   */
   reportMismatch(): Promise<void>;
-  /** Exactly these bytes. @throws Invalid for a range past the end, Gone when the version is no longer kept, Lost when another program destroyed it, Stale when it changed under the reader. */
+  /**
+   * Exactly these bytes. @throws Invalid for a range past the end, Gone when the version is no longer kept, Lost when
+   * another program destroyed it, Stale when it changed under the reader.
+   */
   read(offset: number, length: number): Promise<Uint8Array>;
   close(): Promise<void>;
 }
@@ -92,7 +119,10 @@ export interface OpenVersion {
 export interface StagedFile {
   readonly name: string;
   write(offset: number, bytes: Uint8Array): Promise<void>;
-  /** Adds to its notes, by which the next process can go on with it. Synced now and then, as its bytes are. One call at a time. */
+  /**
+   * Adds to its notes, by which the next process can go on with it. Synced now and then, as its bytes are. One call at
+   * a time.
+   */
   note(notes: readonly Uint8Array[]): Promise<void>;
   /** Durable, at its final length. */
   sync(lengthBytes: number): Promise<void>;
@@ -131,10 +161,16 @@ export interface Stuck {
 export interface ContentStatus {
   /** Commits in the log and not yet in the plain folder. */
   pendingCommits: number;
-  /** Why applying is stuck (disk full…), as a whole or at one commit and what depends on it, and at the change of which path; retried. */
+  /**
+   * Why applying is stuck (disk full…), as a whole or at one commit and what depends on it, and at the change of which
+   * path; retried.
+   */
   stuck: Stuck | undefined;
   isScanning: boolean;
-  /** Progress where changes of other programs older than 2 s may not be reported yet: so many names were probed, of so many or more; `stuck` at a folder, where it is begun again. */
+  /**
+   * Progress where changes of other programs older than 2 s may not be reported yet: so many names were probed, of so
+   * many or more; `stuck` at a folder, where it is begun again.
+   */
   look: { why: LookWhy; done: number; total: number; stuck?: Stuck } | undefined;
   /** Paths excluded because their names are too long; at most 100 of them, and the count. */
   excluded: { count: number; examples: string[] };
@@ -142,26 +178,40 @@ export interface ContentStatus {
 
 export interface ContentStore {
   /**
-   * Begins: checks the marker, cleans what a crash left in temp/, applies `commits` (those that are not applied, in order, with the handles recorded for
-   * them), then watches and scans. Resolves when reads can be answered (before the scan ends). @throws Unavailable when the folder is not the volume's now.
+   * Begins: checks the marker, cleans what a crash left in temp/, applies `commits` (those that are not applied, in
+   * order, with the handles recorded for them), then watches and scans. Resolves when reads can be answered (before the
+   * scan ends). @throws Unavailable when the folder is not the volume's now.
    */
   start(commits: AcceptedCommit[], handles: ReadonlyMap<number, Uint8Array>): Promise<void>;
-  /** Rebuild after loss of the meta store: forget nothing on disk, take everything in as new (a whole scan). Resolves when the scan is done. */
+  /**
+   * Rebuild after loss of the meta store: forget nothing on disk, take everything in as new (a whole scan). Resolves
+   * when the scan is done.
+   */
   scan(): Promise<void>;
 
   /**
-   * Never waits for the volume. @throws Gone, Lost, Unavailable; Stale when another program changes it just now: the volume is reported of that within 2 s.
-   * An open version is not dropped: a version that a commit's runs name is to be open from the check until the commit has been accepted.
+   * Never waits for the volume. @throws Gone, Lost, Unavailable; Stale when another program changes it just now: the
+   * volume is reported of that within 2 s. An open version is not dropped: a version that a commit's runs name is to be
+   * open from the check until the commit has been accepted.
    */
   open(version: VersionId): Promise<OpenVersion>;
   stage(): Promise<StagedFile>;
-  /** Reserves space for what a commit will need on disk. @throws NoSpace. Released by the returned function, when the commit is applied or failed. */
+  /**
+   * Reserves space for what a commit will need on disk. @throws NoSpace. Released by the returned function, when the
+   * commit is applied or failed.
+   */
   reserve(bytes: number): Promise<() => void>;
-  /** Looks whether the contents lie where they should; `unavailable` is reported when they do not. @throws Unavailable then, or when it cannot be seen now. */
+  /**
+   * Looks whether the contents lie where they should; `unavailable` is reported when they do not. @throws Unavailable
+   * then, or when it cannot be seen now.
+   */
   checkRoot(): Promise<void>;
   /** @throws BadName for a name that cannot be held where the contents lie. */
   checkName(name: string): void;
-  /** Something may lie in the folder that is on no drive: whoever wants to remove the folder waits for this. @throws NotEmpty when it does. */
+  /**
+   * Something may lie in the folder that is on no drive: whoever wants to remove the folder waits for this. @throws
+   * NotEmpty when it does.
+   */
   checkExcluded(folder: number): Promise<void> | undefined;
   /** Takes a commit; call it in order of seq. */
   accept(commit: AcceptedCommit): void;
@@ -170,7 +220,10 @@ export interface ContentStore {
 
   space(): Promise<DiskSpace>;
   status(): ContentStatus;
-  /** The volume's notices, oldest first: versions that other programs destroyed, files kept as a conflict copy and still there, and what else was recorded. */
+  /**
+   * The volume's notices, oldest first: versions that other programs destroyed, files kept as a conflict copy and still
+   * there, and what else was recorded.
+   */
   notices(): Promise<Notice[]>;
   close(): Promise<void>;
 }
@@ -188,9 +241,10 @@ export interface SalvageReport {
 /** Opens the store of one volume, and before that saves what only the commit log has. */
 export interface ContentEngine {
   /**
-   * The meta store is lost, the log is not: resolves when what the log's commits changed is, durably, where the scan that makes the new meta store finds it.
-   * The log is as it was, but for hints. Killed anywhere it can be begun again [F69]. @throws Unavailable when the contents are not the volume's now, Corrupt
-   * for a damaged log, and what the disk throws: nothing is lost by then.
+   * The meta store is lost, the log is not: resolves when what the log's commits changed is, durably, where the scan
+   * that makes the new meta store finds it. The log is as it was, but for hints. Killed anywhere it can be begun again
+   * [F69]. @throws Unavailable when the contents are not the volume's now, Corrupt for a damaged log, and what the disk
+   * throws: nothing is lost by then.
    */
   salvage(log: Log): Promise<SalvageReport>;
   open(meta: MetaStore, callbacks: ContentCallbacks): Promise<ContentStore>;

@@ -78,8 +78,9 @@ export async function holdsChunks(
 }
 
 /**
- * Cuts a file that has no recipe yet; undefined while that cannot be done: it is not applied, or its tuple is so young that a change after the cut might not
- * show in it, and the recipe would be another content's for good. @throws Stale when it changed meanwhile.
+ * Cuts a file that has no recipe yet; undefined while that cannot be done: it is not applied, or its tuple is so young
+ * that a change after the cut might not show in it, and the recipe would be another content's for good. @throws Stale
+ * when it changed meanwhile.
  */
 export async function chunkVersion(
   content: ContentStore,

@@ -1,5 +1,6 @@
-// Feed and leases of one volume: every change goes to those who follow it, in seq order; a commit is answered when every follower with a
-// lease has acknowledged it or its lease has run out. Knows nothing of connections (a FeedSender carries the items) and nothing of disks.
+// Feed and leases of one volume: every change goes to those who follow it, in seq order; a commit is answered when
+// every follower with a lease has acknowledged it or its lease has run out. Knows nothing of connections (a FeedSender
+// carries the items) and nothing of disks.
 import type { Change, Clock, Timer, VersionId } from "@runnel/shared";
 import { LIMITS, RunnelError, TIMING, wallMs } from "@runnel/shared";
 import type { AttachedInstance } from "../meta/meta-store.ts";
@@ -58,8 +59,8 @@ export class Feed {
   }
 
   /**
-   * An instance's connection. `seq`: what it has applied, when it resumes. A lease of before goes on, and so does waiting for it; what it follows is
-   * to be said again.
+   * An instance's connection. `seq`: what it has applied, when it resumes. A lease of before goes on, and so does
+   * waiting for it; what it follows is to be said again.
    */
   attach(identity: Identity, sender: FeedSender, seq: number): Holder {
     const { instance } = identity;
@@ -125,8 +126,8 @@ export class Feed {
   }
 
   /**
-   * Sends a change, or changes that are one, to who follows some of it. The promise resolves when those with a lease, `committer` excepted, have it or lost
-   * their lease.
+   * Sends a change, or changes that are one, to who follows some of it. The promise resolves when those with a lease,
+   * `committer` excepted, have it or lost their lease.
    */
   publish(changes: readonly Change[], committer: Holder | undefined, n: number): Promise<void> {
     const seq = changes.at(-1)?.seq ?? 0;
@@ -177,7 +178,8 @@ export class Feed {
   }
 
   /**
-   * A client asks for its lease; counted by it from sending. True: it has one from now for a term. False: none now (ask at every open).
+   * A client asks for its lease; counted by it from sending. True: it has one from now for a term. False: none now (ask
+   * at every open).
    */
   renew(holder: Holder): boolean {
     const nowMs = this.clock.bootMs();
@@ -241,8 +243,9 @@ export class Feed {
   }
 
   /**
-   * A holder that pings but does not acknowledge must not stall writers for ever. The lease that it was promised last still counts: it may have
-   * applied all and only its acknowledgements be late, and then it answers programs under that lease.
+   * A holder that pings but does not acknowledge must not stall writers for ever. The lease that it was promised last
+   * still counts: it may have applied all and only its acknowledgements be late, and then it answers programs under
+   * that lease.
    */
   #punish(holder: Holder, nowMs: number): void {
     holder.probationUntilMs = nowMs + TIMING.probationTerms * holder.termMs;
@@ -259,14 +262,20 @@ export class Feed {
     holder.sender?.listAgain(seq);
   }
 
-  /** The client has spoken on its new feed: it knows whether it was resumed, and from there on what it follows here is what it holds. */
+  /**
+   * The client has spoken on its new feed: it knows whether it was resumed, and from there on what it follows here is
+   * what it holds.
+   */
   private heard(holder: Holder): void {
     if (holder.uncertainUntil !== 0) return;
     holder.uncertainUntil = undefined;
     this.#applied(holder);
   }
 
-  /** Nothing waits for a holder that has applied a change, nor, once that is certain, for one that does not follow what changed. */
+  /**
+   * Nothing waits for a holder that has applied a change, nor, once that is certain, for one that does not follow what
+   * changed.
+   */
   #applied(holder: Holder): void {
     const isCertain = holder.uncertainUntil === undefined;
     for (const { changes, seq, missing } of this.waits) {

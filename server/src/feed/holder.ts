@@ -82,7 +82,10 @@ export class Holder {
     return oldest !== undefined && nowMs - oldest.sentMs > this.termMs;
   }
 
-  /** It held a lease when that item became overdue: it was there, renewed, and did not acknowledge. One that slept was not. */
+  /**
+   * It held a lease when that item became overdue: it was there, renewed, and did not acknowledge. One that slept was
+   * not.
+   */
   isToBlame(nowMs: number): boolean {
     const oldest = this.due[0];
     return oldest !== undefined && this.isOverdue(nowMs) && this.hasLease(oldest.sentMs + this.termMs);
@@ -95,8 +98,9 @@ export class Holder {
 }
 
 /**
- * A change of attributes or content names no folder, and a file may have names that the change does not mention: whoever follows anything may have it
- * listed. Not so the times of a folder whose names changed: they are told to those who follow the folder itself.
+ * A change of attributes or content names no folder, and a file may have names that the change does not mention:
+ * whoever follows anything may have it listed. Not so the times of a folder whose names changed: they are told to those
+ * who follow the folder itself.
  */
 function mayBeListedElsewhere(state: NodeState, change: Change): boolean {
   if (change.bindings.length === 0) return true;

@@ -1,4 +1,5 @@
-// Devices that cost writers one lease after another [W18]: what runs out while a change waits for it counts for the device, whatever instances it calls itself.
+// Devices that cost writers one lease after another [W18]: what runs out while a change waits for it counts for the
+// device, whatever instances it calls itself.
 import { TIMING } from "@runnel/shared";
 
 /** A line that breaks now and then costs no more. */

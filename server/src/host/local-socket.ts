@@ -7,7 +7,10 @@ import { listenPrivately } from "@runnel/shared";
 
 const PATH_BYTES_MAX = 100;
 
-/** The socket's path, by way of the opened folder where it is too long. Close when connected, or when the server has ended. */
+/**
+ * The socket's path, by way of the opened folder where it is too long. Close when connected, or when the server has
+ * ended.
+ */
 export function socketPath(folder: string, name: string): { path: string; close(): void } {
   const whole = join(folder, name);
   if (Buffer.byteLength(whole) <= PATH_BYTES_MAX || process.platform !== "linux")
@@ -16,7 +19,10 @@ export function socketPath(folder: string, name: string): { path: string; close(
   return { path: `/proc/self/fd/${fd}/${name}`, close: () => closeSync(fd) };
 }
 
-/** Takes the place of what a dead server left: the caller holds the folder's lock. Resolves to what ends it. @throws RunnelError */
+/**
+ * Takes the place of what a dead server left: the caller holds the folder's lock. Resolves to what ends it. @throws
+ * RunnelError
+ */
 export async function listenLocally(server: Server, folder: string, name: string): Promise<() => Promise<void>> {
   const { path, close } = socketPath(folder, name);
   try {

@@ -1,4 +1,5 @@
-// Serving as another user than root: once the server listens, what it has made is given to that user, and root's rights are given up for good.
+// Serving as another user than root: once the server listens, what it has made is given to that user, and root's rights
+// are given up for good.
 import { execFile } from "node:child_process";
 import { access, constants, lchown, lstat, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";

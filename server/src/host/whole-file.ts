@@ -1,4 +1,5 @@
-// Files that are open for as long as they are used, and small ones that are read and replaced as a whole: a crash leaves the old one or the new one.
+// Files that are open for as long as they are used, and small ones that are read and replaced as a whole: a crash
+// leaves the old one or the new one.
 import type { DiskFile, DiskRoot, OpenMode } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 
@@ -45,7 +46,9 @@ export async function readWhole(
   }
 }
 
-/** Makes a file of these bytes, whatever a crash left there. Durable when it resolves, but for its name, if `isSynced`. */
+/**
+ * Makes a file of these bytes, whatever a crash left there. Durable when it resolves, but for its name, if `isSynced`.
+ */
 export async function writeWhole(
   root: DiskRoot,
   path: string,

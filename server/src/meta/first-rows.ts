@@ -10,8 +10,8 @@ export interface Creation {
   /** 32 hex digits. */
   epoch: string;
   /**
-   * The first id given to a node. A volume made anew begins elsewhere than its last epoch did: a kernel may still hold ids of that one, which then mean
-   * nothing rather than another file.
+   * The first id given to a node. A volume made anew begins elsewhere than its last epoch did: a kernel may still hold
+   * ids of that one, which then mean nothing rather than another file.
    */
   firstNode?: number;
 }

@@ -1,6 +1,6 @@
-// MetaStore: names, nodes, versions, recipes, results of operations, and what lies on disk. An index over the commit log: it may
-// be behind the log, never ahead. Engines: sqlite (in a worker) and memory. The rules of the tree are the planner's (planner.ts),
-// which every engine runs over its own tables.
+// MetaStore: names, nodes, versions, recipes, results of operations, and what lies on disk. An index over the commit
+// log: it may be behind the log, never ahead. Engines: sqlite (in a worker) and memory. The rules of the tree are the
+// planner's (planner.ts), which every engine runs over its own tables.
 import type {
   AttributeChange,
   Change,
@@ -65,8 +65,9 @@ export type Operation =
   | { op: "remove"; folder: number; name: string; node: number; isFolder: boolean }
   | { op: "setAttr"; node: number; change: Omit<AttributeChange, "sizeBytes"> }
   /**
-   * A new content. `base` is the version the edit started from; when it is not current the conflict rule applies: online, the last close wins
-   * and the result says `conflict`. A node that lost its name meanwhile: the content goes to a new node kept beside (conflict).
+   * A new content. `base` is the version the edit started from; when it is not current the conflict rule applies:
+   * online, the last close wins and the result says `conflict`. A node that lost its name meanwhile: the content goes
+   * to a new node kept beside (conflict).
    */
   | { op: "write"; node: number; base: number; content: WriteContent; attributes: Omit<AttributeChange, "sizeBytes"> };
 
@@ -99,7 +100,10 @@ export type ExternalOperation =
   | { op: "externalRemove"; node: number; folder: number; name: string }
   | { op: "externalAttributes"; node: number; change: Omit<AttributeChange, "sizeBytes">; disk: DiskRow }
   | { op: "externalWrite"; node: number; sizeBytes: number; change: Omit<AttributeChange, "sizeBytes">; disk: DiskRow }
-  /** A recipe computed in the background for a version that had none; no change of the tree, seq stays. One that has a recipe keeps it. */
+  /**
+   * A recipe computed in the background for a version that had none; no change of the tree, seq stays. One that has a
+   * recipe keeps it.
+   */
   | { op: "setRecipe"; version: VersionId; recipe: Recipe };
 
 /** State of a node's extended attributes on disk. */
@@ -154,8 +158,8 @@ export interface OperationPaths {
 
 export type Planned =
   /**
-   * `change` undefined: nothing changed (repetition of an executed operation, setRecipe, an external operation overtaken by a pending commit).
-   * `paths`: of an operation decided now that changed something.
+   * `change` undefined: nothing changed (repetition of an executed operation, setRecipe, an external operation
+   * overtaken by a pending commit). `paths`: of an operation decided now that changed something.
    */
   | { ok: true; result: OperationResult; change: Change | undefined; isRepeated: boolean; paths?: OperationPaths }
   | { ok: false; error: { kind: string; message: string; detail: object } };
@@ -211,21 +215,23 @@ export interface AttachedInstance {
 }
 
 /**
- * All methods are asynchronous; none blocks the event loop. Reads see committed state only and never wait for an open batch. Other writes wait
- * until the open batch ends, so whoever has one open must not await another write.
+ * All methods are asynchronous; none blocks the event loop. Reads see committed state only and never wait for an open
+ * batch. Other writes wait until the open batch ends, so whoever has one open must not await another write.
  */
 export interface MetaStore {
   facts(): Promise<VolumeFacts>;
 
   /**
-   * Decides a batch of operations in order, each seeing those before it, and applies them in an open transaction. Nothing is visible to reads until
-   * `commit`; `rollback` undoes all. One batch is open at a time; the next `plan` waits. A refused operation changes nothing, the others go on.
+   * Decides a batch of operations in order, each seeing those before it, and applies them in an open transaction.
+   * Nothing is visible to reads until `commit`; `rollback` undoes all. One batch is open at a time; the next `plan`
+   * waits. A refused operation changes nothing, the others go on.
    * @throws Corrupt (or Io, NoSpace): no batch is open then.
    */
   plan(batch: readonly PlanRequest[]): Promise<Planned[]>;
   /**
-   * `places`: log place of each planned operation with a content (its record), for VersionPlace "pending"; `log` the new end. After a throw nothing
-   * of the batch is in: the index is behind the log, and has to be rolled forward before the next batch.
+   * `places`: log place of each planned operation with a content (its record), for VersionPlace "pending"; `log` the
+   * new end. After a throw nothing of the batch is in: the index is behind the log, and has to be rolled forward before
+   * the next batch.
    */
   commit(
     places: ReadonlyMap<number, { segment: number; offset: number; length: number }>,
@@ -256,7 +262,10 @@ export interface MetaStore {
   setPlace(version: VersionId, place: VersionPlace): Promise<void>;
   /** Row and recipe. @throws Invalid for the current version of a node with a name. */
   forgetVersion(version: VersionId): Promise<void>;
-  /** Named files that have no recipe for their current version yet, and whose bytes are not lost; by node, those of greater ones than `after`. */
+  /**
+   * Named files that have no recipe for their current version yet, and whose bytes are not lost; by node, those of
+   * greater ones than `after`.
+   */
   withoutRecipe(limit: number, after?: number): Promise<VersionId[]>;
 
   /** A fresh range of node ids, never given before in this epoch; durable before it resolves. */
@@ -265,7 +274,10 @@ export interface MetaStore {
   result(instance: string, n: number): Promise<{ digest: Uint8Array; result: OperationResult } | undefined>;
   /** The client has these results: all n up to and including. */
   forgetResults(instance: string, upToN: number, but: readonly number[]): Promise<void>;
-  /** Instances that hold an attachment, and how long a lease of theirs lasts (asked at restart), kept durably before it resolves; 0: it holds none. */
+  /**
+   * Instances that hold an attachment, and how long a lease of theirs lasts (asked at restart), kept durably before it
+   * resolves; 0: it holds none.
+   */
   setAttached(instance: string, termMs: number): Promise<void>;
   /** Lists attached instances, sorted by instance. */
   attached(): Promise<AttachedInstance[]>;
@@ -292,8 +304,8 @@ export interface MetaStore {
   passed(): Promise<Passed>;
 
   /**
-   * Keeps notices, durably before it resolves: the newest LIMITS.notices of each kind. One takes the place of an older one with its key; versions lost of
-   * one node are counted together, a `path` that is "" now stays what it was.
+   * Keeps notices, durably before it resolves: the newest LIMITS.notices of each kind. One takes the place of an older
+   * one with its key; versions lost of one node are counted together, a `path` that is "" now stays what it was.
    */
   note(notices: readonly Notice[]): Promise<void>;
   /** Oldest first. */

@@ -1,5 +1,6 @@
-// MetaTables: the rows of a meta store as the planner sees them, inside one transaction. Synchronous: the engine decides on which thread it
-// runs. Rows handed out are never changed in place, a change is a put. Nothing here knows a rule of the tree; those are the planner's.
+// MetaTables: the rows of a meta store as the planner sees them, inside one transaction. Synchronous: the engine
+// decides on which thread it runs. Rows handed out are never changed in place, a change is a put. Nothing here knows a
+// rule of the tree; those are the planner's.
 import type { Change, Entry, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type { AttachedInstance, DiskRow, OperationResult, Passed, VersionRow, VolumeFacts } from "./meta-store.ts";
 
@@ -94,7 +95,10 @@ export interface MetaTables {
   removeNotice(notice: Notice): void;
 }
 
-/** The chunk index: a hint, kept apart from the tables so that it can be deleted at any time. Its methods never throw for a damaged index. */
+/**
+ * The chunk index: a hint, kept apart from the tables so that it can be deleted at any time. Its methods never throw
+ * for a damaged index.
+ */
 export interface ChunkTable {
   put(version: VersionId, recipe: Recipe): void;
   /** `digests`: SHA-256 one after another. */

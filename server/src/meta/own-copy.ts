@@ -1,5 +1,5 @@
-// Deep copies of what passes between a store and its callers, so that neither sees the other's later changes. A view on part of a buffer
-// becomes a buffer of its own: postMessage would send all of what lies under it.
+// Deep copies of what passes between a store and its callers, so that neither sees the other's later changes. A view on
+// part of a buffer becomes a buffer of its own: postMessage would send all of what lies under it.
 import { types } from "node:util";
 
 function copyMap(map: ReadonlyMap<unknown, unknown>): Map<unknown, unknown> {

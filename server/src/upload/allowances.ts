@@ -1,10 +1,13 @@
-// Limits of what each owner may have unfinished: bytes on the disk and in memory, descriptors, open files. An owner is a device, or an instance where devices are
-// not known.
+// Limits of what each owner may have unfinished: bytes on the disk and in memory, descriptors, open files. An owner is
+// a device, or an instance where devices are not known.
 import { LIMITS, RunnelError } from "@runnel/shared";
 
 /** Staged bytes that are kept in memory. */
 const MEMORY_BYTES_MAX = 8 * 1024 * 1024;
-/** Staged files, with their notes, and versions that are copied from. As many writes as an owner may have under way need no more. */
+/**
+ * Staged files, with their notes, and versions that are copied from. As many writes as an owner may have under way need
+ * no more.
+ */
 const FILES_MAX = 4 * LIMITS.channels;
 
 /** Counts what the writes of one owner hold. */

@@ -1,4 +1,5 @@
-// Uploads that an earlier process of the server detached [F34]: found at start by their notes, and resumed when their client asks for them.
+// Uploads that an earlier process of the server detached [F34]: found at start by their notes, and resumed when their
+// client asks for them.
 import type { Clock, Timer } from "@runnel/shared";
 import { TIMING, isRunnelError, recipeSize, wallMs } from "@runnel/shared";
 import type { ResumableFile } from "../content/content-store.ts";
@@ -43,7 +44,10 @@ export class DetachedUploads {
       );
   }
 
-  /** Resumes the write of an operation, which is detached no more. @returns undefined when there is none, or when its file cannot be used. */
+  /**
+   * Resumes the write of an operation, which is detached no more. @returns undefined when there is none, or when its
+   * file cannot be used.
+   */
   async resume(instance: string, n: number): Promise<WriteSession | undefined> {
     await this.#adding;
     const key = keyOf({ instance, n });

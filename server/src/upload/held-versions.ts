@@ -1,5 +1,5 @@
-// Versions that a write copies from: opened once, verified before use, and open until the commit that names them has been accepted, since an open version
-// is not dropped.
+// Versions that a write copies from: opened once, verified before use, and open until the commit that names them has
+// been accepted, since an open version is not dropped.
 import type { Executor, Recipe, VersionId } from "@runnel/shared";
 import { RunnelError, chunkOffsets, digestAt, isRunnelError } from "@runnel/shared";
 import type { ContentStore, OpenVersion } from "../content/content-store.ts";

@@ -1,4 +1,5 @@
-// Bytes that a write brings: few go into the log record of its commit, more into a staged file at the offsets they will have.
+// Bytes that a write brings: few go into the log record of its commit, more into a staged file at the offsets they will
+// have.
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { ContentStore, StagedFile, ResumedFile } from "../content/content-store.ts";
 import type { Run } from "../meta/meta-store.ts";
@@ -33,8 +34,8 @@ export class NewData {
   }
 
   /**
-   * Stores bytes and calls `put` with the run where they are, before a later `moved`. Several calls may be under way. The bytes are the caller's again when it
-   * resolves.
+   * Stores bytes and calls `put` with the run where they are, before a later `moved`. Several calls may be under way.
+   * The bytes are the caller's again when it resolves.
    * @throws Quota, NoSpace.
    */
   async store(offset: number, bytes: Uint8Array, put: (run: Run) => void): Promise<void> {

@@ -1,10 +1,14 @@
-// Chunks that a write names instead of bringing them: by the place where a version has them, or by digest (LBFS's CONDWRITE). Verified, or to be asked for.
+// Chunks that a write names instead of bringing them: by the place where a version has them, or by digest (LBFS's
+// CONDWRITE). Verified, or to be asked for.
 import type { Recipe, VersionId } from "@runnel/shared";
 import { DIGEST_BYTES, LIMITS, RunnelError, decodeRecipe, digestAt, recipeSize, sliceRecipe } from "@runnel/shared";
 import type { MetaStore, Run } from "../meta/meta-store.ts";
 import type { HeldVersions } from "./held-versions.ts";
 
-/** Items as they are received (rule W20): version, first chunk, count; descriptors, where a version has them, first chunk there. */
+/**
+ * Items as they are received (rule W20): version, first chunk, count; descriptors, where a version has them, first
+ * chunk there.
+ */
 type ByPlace = ["c", VersionId, number, number];
 type ByDigest = ["h", Uint8Array, VersionId | null, number];
 export type Reference = ByPlace | ByDigest;
@@ -17,7 +21,10 @@ export interface ResolvedReference {
   reference: Reference;
 }
 
-/** Finds where the bytes of a reference are. @throws Gone for a version that is no longer kept, Invalid for what cannot be. */
+/**
+ * Finds where the bytes of a reference are. @throws Gone for a version that is no longer kept, Invalid for what cannot
+ * be.
+ */
 export function resolveReference(
   reference: Reference,
   held: HeldVersions,

@@ -1,5 +1,5 @@
-// Compressed runs that were received lately and had shrunk to little, decoded and cut: a large hole is sent as thousands of the same one. All writes share them,
-// since each is a mebibyte.
+// Compressed runs that were received lately and had shrunk to little, decoded and cut: a large hole is sent as
+// thousands of the same one. All writes share them, since each is a mebibyte.
 import { type ChunkPreset, RecentMap, type Recipe, type RunEncoding } from "@runnel/shared";
 
 /** Encoded bytes of a run that is kept: one that repeats has shrunk to little. */

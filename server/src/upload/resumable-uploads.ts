@@ -1,5 +1,5 @@
-// Unfinished uploads: the allowance of each owner, and writes whose channel broke, kept for a day by operation, so that a repetition continues where they
-// stopped, in the next process of the server as well.
+// Unfinished uploads: the allowance of each owner, and writes whose channel broke, kept for a day by operation, so that
+// a repetition continues where they stopped, in the next process of the server as well.
 import type { Clock, Timer } from "@runnel/shared";
 import { LIMITS, TIMING, isRunnelError } from "@runnel/shared";
 import type { ResumableFile } from "../content/content-store.ts";
@@ -51,7 +51,10 @@ export class ResumableUploads {
     this.#detached.add(files);
   }
 
-  /** Verifies what an earlier process left of this operation, and suspends it here: `take` has it then. A large one takes a while. */
+  /**
+   * Verifies what an earlier process left of this operation, and suspends it here: `take` has it then. A large one
+   * takes a while.
+   */
   async resumeDetached(instance: string, n: number): Promise<void> {
     const key = `${instance}:${n}`;
     let resuming = this.#resuming.get(key);

@@ -1,4 +1,5 @@
-// New data of a write as it is received: inside its item or on the bulk stream, as it is, compressed, or as a delta against chunks of a version.
+// New data of a write as it is received: inside its item or on the bulk stream, as it is, compressed, or as a delta
+// against chunks of a version.
 import type { Channel, Executor, RunEncoding } from "@runnel/shared";
 import { LIMITS, RunMemory, RunnelError, isRunnelError, passedThrough } from "@runnel/shared";
 import type { HeldVersions } from "./held-versions.ts";
@@ -30,8 +31,8 @@ export class RunDecoder {
   }
 
   /**
-   * Receives a run, as it is, once it may enter `slots`, which `done` leaves: what waits for that lies on the channel still. @throws Invalid for impossible
-   * lengths; it has left then.
+   * Receives a run, as it is, once it may enter `slots`, which `done` leaves: what waits for that lies on the channel
+   * still. @throws Invalid for impossible lengths; it has left then.
    */
   async receive(
     encoding: RunEncoding,
@@ -61,8 +62,9 @@ export class RunDecoder {
   }
 
   /**
-   * Decodes a run. @returns undefined for a delta that does not decode here, because its old bytes are not there or are others: it has to be sent in another
-   * form. @throws Corrupt for what is not zstd, Invalid for a delta against what cannot be.
+   * Decodes a run. @returns undefined for a delta that does not decode here, because its old bytes are not there or are
+   * others: it has to be sent in another form. @throws Corrupt for what is not zstd, Invalid for a delta against what
+   * cannot be.
    */
   async decode({ encoding, rawBytes, encoded }: ReceivedRun): Promise<Uint8Array | undefined> {
     if (encoding === "raw") return encoded;

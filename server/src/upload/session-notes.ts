@@ -1,4 +1,5 @@
-// Notes beside the staged file of a write [F33]: written as items become whole, so that the next process can resume it where it was, and read by it.
+// Notes beside the staged file of a write [F33]: written as items become whole, so that the next process can resume it
+// where it was, and read by it.
 import type { Executor, Recipe } from "@runnel/shared";
 import { EMPTY_RECIPE, chunkOffsets, isRunnelError } from "@runnel/shared";
 import type { ResumableFile, ResumedFile } from "../content/content-store.ts";

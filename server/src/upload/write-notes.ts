@@ -1,4 +1,5 @@
-// Format of the notes beside a staged file [F33]: which write it is, then the items that are here whole, in order; all that the next process needs to resume it.
+// Format of the notes beside a staged file [F33]: which write it is, then the items that are here whole, in order; all
+// that the next process needs to resume it.
 import type { ChunkPreset, Recipe } from "@runnel/shared";
 import { RunnelError, check, decodeCbor, decodeRecipe, encodeCbor, encodeRecipe } from "@runnel/shared";
 import { z } from "zod";
@@ -15,7 +16,10 @@ export interface WriteOpening {
   preset: ChunkPreset;
 }
 
-/** Item that is whole: `c` and `h` as they were received; `d` for new data of these chunks, in the staged file at its place; `f` when the data of that `c` or `h` are there now, too. */
+/**
+ * Item that is whole: `c` and `h` as they were received; `d` for new data of these chunks, in the staged file at its
+ * place; `f` when the data of that `c` or `h` are there now, too.
+ */
 export type ItemNote = Reference | ["d", Recipe] | ["f", number];
 
 const count = z.number().int().min(0);

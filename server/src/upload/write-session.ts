@@ -1,5 +1,6 @@
-// Write session, for one write channel: LBFS's MKTMPFILE, CONDWRITE, TMPWRITE and COMMITTMP as items of a stream. Builds the new recipe and where its bytes come
-// from; asks for what it lacks; verifies the whole by its OID. It outlives its channel, so that a cut link repeats at most the item in flight.
+// Write session, for one write channel: LBFS's MKTMPFILE, CONDWRITE, TMPWRITE and COMMITTMP as items of a stream.
+// Builds the new recipe and where its bytes come from; asks for what it lacks; verifies the whole by its OID. It
+// outlives its channel, so that a cut link repeats at most the item in flight.
 import type { Channel, ChunkPreset, Executor, Recipe, WriteItem } from "@runnel/shared";
 import {
   EMPTY_RECIPE,
@@ -98,8 +99,9 @@ export class WriteSession implements ResumesItems {
   }
 
   /**
-   * Receives items until the end item, their data as `slots` let them enter; `first` are those that came with the opening. When it resolves, all is here and
-   * verified. The versions copied from stay open until `handOver` or `discard`.
+   * Receives items until the end item, their data as `slots` let them enter; `first` are those that came with the
+   * opening. When it resolves, all is here and verified. The versions copied from stay open until `handOver` or
+   * `discard`.
    * @throws Corrupt when the whole is not what its OID says.
    */
   async receive(channel: Channel, slots: Semaphore, first: readonly unknown[] = []): Promise<FinishedWrite> {
@@ -165,7 +167,10 @@ export class WriteSession implements ResumesItems {
     await this.#data.detach();
   }
 
-  /** Resumes what an earlier process detached, as far as it is still there; it is suspended then. @throws what opening its file throws. */
+  /**
+   * Resumes what an earlier process detached, as far as it is still there; it is suspended then. @throws what opening
+   * its file throws.
+   */
   async resume(detached: ResumableFile): Promise<void> {
     const file = await detached.open(this.sizeBytes);
     this.#data.resume(file);
@@ -296,7 +301,10 @@ export class WriteSession implements ResumesItems {
     return referred;
   }
 
-  /** Fills an item that was asked for with new data, in one run or several one after another. Where it came with descriptors, it must be these bytes. */
+  /**
+   * Fills an item that was asked for with new data, in one run or several one after another. Where it came with
+   * descriptors, it must be these bytes.
+   */
   async #fill(index: number, bytes: Uint8Array | undefined): Promise<void> {
     const part = this.#items[index];
     if (bytes === undefined || part === undefined || part.runs !== undefined)

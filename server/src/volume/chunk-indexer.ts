@@ -1,4 +1,5 @@
-// Background work on contents: recipes for files that other programs wrote, and the chunk index. Everything here is a hint that can be lost.
+// Background work on contents: recipes for files that other programs wrote, and the chunk index. Everything here is a
+// hint that can be lost.
 import type { ChunkPreset, Clock, Executor, Recipe, Timer, VersionId } from "@runnel/shared";
 import { isRunnelError, presetFor, presetOf } from "@runnel/shared";
 import type { ContentStore } from "../content/content-store.ts";
@@ -111,7 +112,10 @@ export class ChunkIndexer {
     }
   }
 
-  /** That of the version before, so that clients have most of its chunks: looked for where there may be another than the size says. */
+  /**
+   * That of the version before, so that clients have most of its chunks: looked for where there may be another than the
+   * size says.
+   */
   async #presetOf({ node, seq }: VersionId, sizeBytes: number): Promise<ChunkPreset> {
     const { meta } = this.#deps;
     if (sizeBytes < LARGE_BYTES) return presetFor(sizeBytes);

@@ -1,4 +1,5 @@
-// Recipes that were read lately: a client that reads a large file on asks for range after range of one version, and its recipe is as long as the file.
+// Recipes that were read lately: a client that reads a large file on asks for range after range of one version, and its
+// recipe is as long as the file.
 import type { Recipe, VersionId } from "@runnel/shared";
 import type { MetaStore } from "../meta/meta-store.ts";
 

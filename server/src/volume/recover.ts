@@ -1,5 +1,6 @@
-// Recovery: what opening a volume makes of its log and its meta store. An index behind the log is rolled forward, in the same epoch; one that is lost,
-// damaged or does not belong to the log is made anew, in a new epoch, after what only the log has was salvaged into the folder.
+// Recovery: what opening a volume makes of its log and its meta store. An index behind the log is rolled forward, in
+// the same epoch; one that is lost, damaged or does not belong to the log is made anew, in a new epoch, after what only
+// the log has was salvaged into the folder.
 import { randomBytes, randomInt } from "node:crypto";
 import type { Clock, Log, Notice } from "@runnel/shared";
 import { RunnelError, isRunnelError, wallMs } from "@runnel/shared";
@@ -58,7 +59,10 @@ async function openKept(deps: RecoverDeps): Promise<MetaStore | undefined> {
   }
 }
 
-/** Salvage first, then the log, then the meta store: killed between them, the next start begins again with what is left to do [F69]. */
+/**
+ * Salvage first, then the log, then the meta store: killed between them, the next start begins again with what is left
+ * to do [F69].
+ */
 async function makeAnew(deps: RecoverDeps, engine: ContentEngine, log: Log): Promise<Recovered> {
   let wasServed = false;
   await log.replay(() => {

@@ -1,5 +1,6 @@
-// Supplies: bytes of a commit that the server needs once more from the client that made it, since a program on the server has destroyed what the commit copied. Asked
-// for on the client's feed, as the last resort; answered there, piece by piece.
+// Supplies: bytes of a commit that the server needs once more from the client that made it, since a program on the
+// server has destroyed what the commit copied. Asked for on the client's feed, as the last resort; answered there,
+// piece by piece.
 import type { Clock, Timer, VersionId } from "@runnel/shared";
 import { LIMITS, RunnelError } from "@runnel/shared";
 import type { ByteRange, TakeBytes } from "../content/content-store.ts";
@@ -36,7 +37,10 @@ export class Supplies {
     this.#ask = ask;
   }
 
-  /** Resolves when the client has said all that it has of the ranges, or does not come. `take` is given pieces of them. @throws what that does. */
+  /**
+   * Resolves when the client has said all that it has of the ranges, or does not come. `take` is given pieces of them.
+   * @throws what that does.
+   */
   async ask(instance: string, version: VersionId, ranges: readonly ByteRange[], take: TakeBytes): Promise<void> {
     const leftBytes = ranges.reduce((sum, { length }) => sum + length, 0);
     if (leftBytes > ASKED_BYTES_MAX || ranges.length > LIMITS.lackedRanges || this.#gone.has(instance)) return;

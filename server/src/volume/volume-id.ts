@@ -1,5 +1,6 @@
-// A volume's own id: made at its first serving, the same through every epoch. It ties the data folder to the marker in the served folder. Drawn and
-// written down first, and the volume's from when the folder has its marker: a first serving that ends in between begins again with the same id.
+// A volume's own id: made at its first serving, the same through every epoch. It ties the data folder to the marker in
+// the served folder. Drawn and written down first, and the volume's from when the folder has its marker: a first
+// serving that ends in between begins again with the same id.
 import { randomBytes } from "node:crypto";
 import type { DiskRoot } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";

@@ -1,5 +1,5 @@
-// A volume: one served folder with its log, meta store, content store and feed, and what may be done with them. What opening it makes of its log and
-// meta store is recover.ts.
+// A volume: one served folder with its log, meta store, content store and feed, and what may be done with them. What
+// opening it makes of its log and meta store is recover.ts.
 import type { Clock, DiskRoot, Executor, Log, Timer, VersionId } from "@runnel/shared";
 import { RunnelError, isRunnelError, openLog } from "@runnel/shared";
 import type { ContentEngine, ContentStore, SalvageReport } from "../content/content-store.ts";
@@ -30,7 +30,10 @@ export interface VolumeDeps {
   termMs: number;
   /** Clients of an earlier epoch may hold leases, though no index tells of them. */
   hadClients?: boolean;
-  /** Opens the meta store; `create` makes a fresh one in place of whatever is there. NotFound when there is none, Corrupt when it is damaged. */
+  /**
+   * Opens the meta store; `create` makes a fresh one in place of whatever is there. NotFound when there is none,
+   * Corrupt when it is damaged.
+   */
   openMeta(create: Creation | undefined): Promise<MetaStore>;
   /** Opens what holds the contents; the volume closes it. */
   openEngine(): Promise<ContentEngine>;
@@ -38,7 +41,10 @@ export interface VolumeDeps {
   logSegmentBytes?: number;
   /** Bytes that a device may have staged, or an instance where devices are not known; by default LIMITS.stagedBytes. */
   stagedBytesMax?: number;
-  /** The folder is the volume's no more: told once, after `open`. The volume is to be closed; what is in its log and not applied waits there. */
+  /**
+   * The folder is the volume's no more: told once, after `open`. The volume is to be closed; what is in its log and not
+   * applied waits there.
+   */
   gone?(reason: string): void;
   warn(message: string, error?: unknown): void;
 }
@@ -66,7 +72,10 @@ export class Volume {
   readonly #warn: VolumeDeps["warn"];
   /** The meta store was lost before this opening: what became of changes that only the log had. */
   readonly salvaged: SalvageReport | undefined;
-  /** Resolves when the folder has been scanned once since the start: one never read before looks empty until then. Rejects with Unavailable if it goes. */
+  /**
+   * Resolves when the folder has been scanned once since the start: one never read before looks empty until then.
+   * Rejects with Unavailable if it goes.
+   */
   readonly firstScan: Promise<void>;
   /** The index was empty at the start: nothing is known but what the first scan brings. */
   readonly isNew: boolean;
@@ -118,7 +127,8 @@ export class Volume {
   }
 
   /**
-   * @throws Version, Corrupt (a damaged log), Unavailable (the folder is not the volume's now), and what the disk throws. Nothing stays open then.
+   * @throws Version, Corrupt (a damaged log), Unavailable (the folder is not the volume's now), and what the disk
+   * throws. Nothing stays open then.
    */
   static async open(deps: VolumeDeps): Promise<Volume> {
     const opened: { close(): Promise<void> }[] = [];
@@ -207,7 +217,8 @@ export class Volume {
 
   /**
    * Commits one operation and waits for the acknowledgements of those with a lease.
-   * @throws the tree's refusals; NoSpace of the log: then nothing happened. Io: what happened is known after a restart only.
+   * @throws the tree's refusals; NoSpace of the log: then nothing happened. Io: what happened is known after a restart
+   * only.
    */
   async commit(
     operation: Operation,
@@ -253,7 +264,10 @@ export class Volume {
     return { ...committed, acknowledged: this.acknowledged(committed.result.seq, holder, id.n) };
   }
 
-  /** Resolves when a version that had no recipe has one, or cannot get one now, or the time is over: it is cut all the same then. */
+  /**
+   * Resolves when a version that had no recipe has one, or cannot get one now, or the time is over: it is cut all the
+   * same then.
+   */
   async cutFirst(version: VersionId, waitMs: number): Promise<void> {
     const over = Promise.withResolvers<void>();
     const timer = this.clock.after(waitMs, over.resolve);
@@ -329,7 +343,9 @@ export class Volume {
     void acked.then(() => this.#published.delete(seq));
   }
 
-  /** Once a term: no restart need wait for clients that went away for good, and changes that long ago need no resume. */
+  /**
+   * Once a term: no restart need wait for clients that went away for good, and changes that long ago need no resume.
+   */
   #forgetExpired(): void {
     if (this.#isStopped) return;
     this.#termTimer = this.clock.after(this.feed.termMs, () => {

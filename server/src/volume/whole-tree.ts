@@ -1,5 +1,5 @@
-// removeAll: what removing a folder with all below it comes to, one removal after another, the deepest first. Reads the committed tree while nothing
-// else is being committed, so what it finds is what is removed.
+// removeAll: what removing a folder with all below it comes to, one removal after another, the deepest first. Reads the
+// committed tree while nothing else is being committed, so what it finds is what is removed.
 import type { Entry, NodeState } from "@runnel/shared";
 import { LIMITS, RunnelError, isRunnelError } from "@runnel/shared";
 import type { ContentStore } from "../content/content-store.ts";

@@ -1,5 +1,6 @@
-// Answers that are made whole before they are sent. A client that asks for them and does not read them shall cost no memory: few are made at a time, of a connection
-// and of all connections of a device, and none while much of what was asked for before lies unread on the connection.
+// Answers that are made whole before they are sent. A client that asks for them and does not read them shall cost no
+// memory: few are made at a time, of a connection and of all connections of a device, and none while much of what was
+// asked for before lies unread on the connection.
 
 import { Semaphore } from "../host/semaphore.ts";
 

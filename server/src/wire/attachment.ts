@@ -53,7 +53,9 @@ export class Attachment implements FeedSender {
     return this.holder.sender === this;
   }
 
-  /** The client has these results `but` for some. Not waited for, and in steps: one row less is not worth a write each. */
+  /**
+   * The client has these results `but` for some. Not waited for, and in steps: one row less is not worth a write each.
+   */
   forgetUpTo(received: number, but: readonly number[] = []): void {
     if (received < this.forgottenTo + FORGET_STEP) return;
     this.forgottenTo = received;

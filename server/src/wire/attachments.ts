@@ -120,7 +120,8 @@ export class Attachments {
 
   async #remember(attachment: Attachment, request: RequestOf<"attach">, isSameEpoch: boolean): Promise<void> {
     const { volume, instance, holder } = attachment;
-    // Asked for in the turn in which the feed learned of it: whoever forgets the instance as gone did so before both, or does it after both.
+    // Asked for in the turn in which the feed learned of it: whoever forgets the instance as gone did so before both,
+    // or does it after both.
     await volume.meta.setAttached(instance, holder.termMs);
     // A client may have missed much.
     await this.#deps.answers.take(() => greet(attachment, request, isSameEpoch));

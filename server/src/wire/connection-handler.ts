@@ -42,7 +42,10 @@ export interface HandlerDeps {
   authenticated?(): void;
   /** Returns the share of the connection's device; absent when each connection is alone. */
   shareOf?(device: Device): DeviceShare;
-  /** All connections of its device, this one too, and those that ended with something still under way; left out: it is alone. */
+  /**
+   * All connections of its device, this one too, and those that ended with something still under way; left out: it is
+   * alone.
+   */
   ofDevice?(): ReadonlySet<ConnectionHandler>;
   ended(): void;
   /** Nothing that it asked for is under way any more. */

@@ -19,7 +19,10 @@ import type { FailedLogins } from "../auth/failed-logins.ts";
 export interface HandshakeDeps {
   link: Link;
   clock: Clock;
-  /** Undefined where there are no devices: who gets here may do everything, without TLS once it has proved to be of the server's user. */
+  /**
+   * Undefined where there are no devices: who gets here may do everything, without TLS once it has proved to be of the
+   * server's user.
+   */
   devices: DeviceRegistry | undefined;
   failedLogins: FailedLogins;
   /** Software of this server. */

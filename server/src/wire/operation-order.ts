@@ -5,7 +5,10 @@ import type { MetaStore, OperationResult } from "../meta/meta-store.ts";
 
 /** Place of an operation among the others. */
 export interface Turn {
-  /** Resolves when it may be executed, with what those before it came to. @throws the reason for which one of them failed. */
+  /**
+   * Resolves when it may be executed, with what those before it came to. @throws the reason for which one of them
+   * failed.
+   */
   before: Promise<Results>;
   /** Reports the result; to be called when it has been executed. */
   executed(result: OperationResult): void;
@@ -46,7 +49,9 @@ export interface Numbered {
   after?: readonly number[] | undefined;
 }
 
-/** Failures remembered: whoever depends on one is told its reason. Older ones are as if they had never been asked for. */
+/**
+ * Failures remembered: whoever depends on one is told its reason. Older ones are as if they had never been asked for.
+ */
 const FAILED_MAX = 4096;
 
 export class OperationOrder {
@@ -60,7 +65,10 @@ export class OperationOrder {
     this.instance = instance;
   }
 
-  /** Runs operation n, which fails if one of `after` does. To be called in the order of the requests. `work` says `executed`, or throws. */
+  /**
+   * Runs operation n, which fails if one of `after` does. To be called in the order of the requests. `work` says
+   * `executed`, or throws.
+   */
   async run<T>({ n, received, but = [], after = [] }: Numbered, work: (turn: Turn) => Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<OperationResult>();
     promise.catch(() => undefined);

@@ -1,5 +1,5 @@
-// Files whose small changes a client wants with the feed (W65): which version of each it holds, and what a new one differs from that by. The change itself
-// is never kept waiting: its item says that the content follows.
+// Files whose small changes a client wants with the feed (W65): which version of each it holds, and what a new one
+// differs from that by. The change itself is never kept waiting: its item says that the content follows.
 import type { Change, Recipe, VersionId } from "@runnel/shared";
 import { HeldChunks, LIMITS, RunPacker, encodeRecipeDelta, isRunnelError } from "@runnel/shared";
 import { readRun } from "../content/version-reader.ts";

@@ -14,7 +14,9 @@ export interface Replay {
   due: Change[];
 }
 
-/** Collects what is due; undefined when the client must list again. The attachment's own feed is held back meanwhile. */
+/**
+ * Collects what is due; undefined when the client must list again. The attachment's own feed is held back meanwhile.
+ */
 export async function replayFeed(
   volume: Volume,
   attachment: Attachment,

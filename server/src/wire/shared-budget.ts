@@ -1,5 +1,6 @@
-// Room that the connections of a device share, in bytes of memory or in number. A connection that has stalled leaves each of the others a little: a computer that was cut off
-// comes back on another one, and is served though nobody has noticed yet that the former one is gone.
+// Room that the connections of a device share, in bytes of memory or in number. A connection that has stalled leaves
+// each of the others a little: a computer that was cut off comes back on another one, and is served though nobody has
+// noticed yet that the former one is gone.
 
 interface Waiting {
   amount: number;

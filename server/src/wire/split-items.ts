@@ -1,4 +1,5 @@
-// Items that carry many entries or changes: cut so that each fits into one control message, however long names and targets are.
+// Items that carry many entries or changes: cut so that each fits into one control message, however long names and
+// targets are.
 import type { Change, Entry, NodeState } from "@runnel/shared";
 import { LIMITS } from "@runnel/shared";
 

@@ -1,5 +1,6 @@
-// Close-to-open in a simulation: clients with replicas and leases over lines that delay, break and sleep, and a server that restarts. When a
-// commit is answered, nobody answers programs under a lease from what was before it; and no commit is answered later than a term.
+// Close-to-open in a simulation: clients with replicas and leases over lines that delay, break and sleep, and a server
+// that restarts. When a commit is answered, nobody answers programs under a lease from what was before it; and no
+// commit is answered later than a term.
 import { describe, expect, test } from "@jest/globals";
 import { SeededRandom, SimulatedClock, TIMING } from "@runnel/shared";
 import type { Change } from "@runnel/shared";

@@ -1,11 +1,15 @@
-// The crash table of commits (docs/FORMAT.md): killed, or its power cut, at each disk operation, a volume that is opened again has all that it
-// acknowledged, nothing mixed, and answers repetitions with what it answered then. The same with the meta store lost besides.
+// The crash table of commits (docs/FORMAT.md): killed, or its power cut, at each disk operation, a volume that is
+// opened again has all that it acknowledged, nothing mixed, and answers repetitions with what it answered then. The
+// same with the meta store lost besides.
 import { describe, expect, test } from "@jest/globals";
 import { ROOT_NODE } from "@runnel/shared";
 import { VolumeRig, bytesOf } from "./volume-rig.ts";
 
 const LONG = process.env["RUNNEL_LONG"] === "1";
-/** Without RUNNEL_LONG only some stops are tried; 229 is one: a rename and the write behind it were torn, what came after was not. */
+/**
+ * Without RUNNEL_LONG only some stops are tried; 229 is one: a rename and the write behind it were torn, what came
+ * after was not.
+ */
 const STRIDE = 7;
 const FIRST = 229 % STRIDE;
 const BIG = bytesOf(7, 60_000);

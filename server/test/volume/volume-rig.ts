@@ -1,5 +1,5 @@
-// A real volume on simulated ground: disk, clock and meta store outlive it, so that it can be killed, lose its power or its meta store at any moment,
-// and be opened again from what is left.
+// A real volume on simulated ground: disk, clock and meta store outlive it, so that it can be killed, lose its power or
+// its meta store at any moment, and be opened again from what is left.
 import { createHash } from "node:crypto";
 import type { DiskRoot, NewAttributes, Recipe } from "@runnel/shared";
 import { ROOT_NODE, RunnelError, SimulatedClock, SimulatedDisk, concatRecipes, isRunnelError } from "@runnel/shared";

@@ -1,4 +1,5 @@
-// A volume over its log and meta store: what is durable, what is repeated, what may be dropped, and what a full disk changes.
+// A volume over its log and meta store: what is durable, what is repeated, what may be dropped, and what a full disk
+// changes.
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { LIMITS, ROOT_NODE, RunnelError, isRunnelError } from "@runnel/shared";
 import type { MetaStore } from "../../src/meta/meta-store.ts";

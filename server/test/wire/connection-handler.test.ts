@@ -1,5 +1,5 @@
-// The server's end of a connection, message by message, as the protocol's document has them; attach.test.ts and requests/ go
-// through what each request does.
+// The server's end of a connection, message by message, as the protocol's document has them; attach.test.ts and
+// requests/ go through what each request does.
 import { describe, expect, test } from "@jest/globals";
 import type { Recipe, VersionId } from "@runnel/shared";
 import { LIMITS, RunnelError, packType, concatRecipes, encodeRecipe } from "@runnel/shared";

@@ -1,4 +1,5 @@
-// A write that the server's end cut: what was staged is there for the next life, proved, within its bounds, and no longer than it is of use.
+// A write that the server's end cut: what was staged is there for the next life, proved, within its bounds, and no
+// longer than it is of use.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { ROOT_NODE, TIMING, chunkOffsets, concatRecipes } from "@runnel/shared";
 import type { Recipe, VersionId } from "@runnel/shared";

@@ -1,5 +1,5 @@
-// The one server of this workspace's tests: a volume, and clients of it over simulated lines. A client is the protocol's own
-// Connection against ConnectionHandler.
+// The one server of this workspace's tests: a volume, and clients of it over simulated lines. A client is the
+// protocol's own Connection against ConnectionHandler.
 import type {
   Channel,
   ChunkPreset,
@@ -74,7 +74,9 @@ export class ServerRig {
     return new ServerRig(await VolumeRig.open(seed, options));
   }
 
-  /** A line to the server that has said nothing yet; `back`: conditions of what the server sends, where those differ. */
+  /**
+   * A line to the server that has said nothing yet; `back`: conditions of what the server sends, where those differ.
+   */
   dial(line: Partial<LineConditions> = {}, back = line): Line {
     const { clock, executor, volume, warnings } = this.rig;
     const there = { ...LINE, ...line };

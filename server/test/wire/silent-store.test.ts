@@ -1,5 +1,5 @@
-// A program that stores to a mapped file: the system stamps the first store only, and tells nobody of the others. Whoever reads finds that the bytes are not what was
-// recorded, and the file is looked at anew.
+// A program that stores to a mapped file: the system stamps the first store only, and tells nobody of the others.
+// Whoever reads finds that the bytes are not what was recorded, and the file is looked at anew.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { ROOT_NODE, chunkOffsets } from "@runnel/shared";
 import { readRun } from "../../src/content/version-reader.ts";

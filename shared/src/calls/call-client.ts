@@ -12,7 +12,10 @@ export interface CallClientSettings {
   /** Time for the other end's hello. */
   deadlineMs: number;
   operation: string;
-  /** Sentences for a person about the other end: no hello in time; gone before it answered; an answer that is not as it must be. */
+  /**
+   * Sentences for a person about the other end: no hello in time; gone before it answered; an answer that is not as it
+   * must be.
+   */
   sentences: { silent: string; ended: string; notUnderstood: string };
 }
 

@@ -1,4 +1,5 @@
-// A table of calls: by its verb, the schemas of what is asked, of the parts that come before the result, and of the result.
+// A table of calls: by its verb, the schemas of what is asked, of the parts that come before the result, and of the
+// result.
 import type { z } from "zod";
 
 export interface CallSchemas {

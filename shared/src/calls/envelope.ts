@@ -4,8 +4,9 @@
 //     server → client    {hello: {protocol, version, pid, features}}  {id, part}…  {id, result} | {id, error}
 //     error              {kind, operation, message, detail}
 //
-// Every request is answered by exactly one result or error, which parts may precede. An unknown verb is answered Unsupported, a request
-// that does not fit its verb's schema Invalid. A text that is none of these messages ends the connection.
+// Every request is answered by exactly one result or error, which parts may precede. An unknown verb is answered
+// Unsupported, a request that does not fit its verb's schema Invalid. A text that is none of these messages ends the
+// connection.
 import { z } from "zod";
 import { ERROR_KINDS, type ErrorDetail, RunnelError } from "../errors.ts";
 import { features } from "../features.ts";

@@ -13,7 +13,10 @@ export class LineSplitter {
     this.#lineBytesMax = lineBytesMax;
   }
 
-  /** The lines that these bytes complete, without their ends. @throws RunnelError TooLarge, Invalid (not UTF-8); useless afterwards. */
+  /**
+   * The lines that these bytes complete, without their ends. @throws RunnelError TooLarge, Invalid (not UTF-8); useless
+   * afterwards.
+   */
   push(bytes: Uint8Array): string[] {
     const lines: string[] = [];
     let start = 0;

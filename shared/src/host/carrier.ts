@@ -16,7 +16,9 @@ export interface Carrier {
   readonly tcp: Socket;
 }
 
-/** `stepped`: a step is done, the next begins. @throws RunnelError with a sentence for a person: Unreachable, Denied. */
+/**
+ * `stepped`: a step is done, the next begins. @throws RunnelError with a sentence for a person: Unreachable, Denied.
+ */
 export async function openCarrier(
   address: ServerAddress,
   trust: ServerTrust,
@@ -38,8 +40,8 @@ export async function openCarrier(
 }
 
 /**
- * "localhost" is what the system's tables say; the rule is about where the bytes go. A connection that was reset meanwhile (undefined) goes nowhere. @throws Denied,
- * Unreachable
+ * "localhost" is what the system's tables say; the rule is about where the bytes go. A connection that was reset
+ * meanwhile (undefined) goes nowhere. @throws Denied, Unreachable
  */
 export function mustBeLocal(remoteAddress: string | undefined, address: ServerAddress): void {
   if (remoteAddress === undefined) throw unreachable(placeOf(address), new Error("the connection was reset"));

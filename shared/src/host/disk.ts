@@ -1,9 +1,11 @@
-// Disk: every file operation that production code makes. A DiskRoot is a capability for one folder: paths are relative to it,
-// "/"-separated and without ".", ".." or empty parts, and no operation follows a symlink, whoever made it, nor leaves the
-// root's file system (openat2 with RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV on Linux). "" is the root itself.
+// Disk: every file operation that production code makes. A DiskRoot is a capability for one folder: paths are relative
+// to it, "/"-separated and without ".", ".." or empty parts, and no operation follows a symlink, whoever made it, nor
+// leaves the root's file system (openat2 with RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV on Linux). "" is
+// the root itself.
 //
-// All methods are asynchronous, run off the event loop, and throw RunnelError (fromSystemError) on failure: NotFound, Exists,
-// NoSpace, Denied, NotFolder (also for a symlink met on the way), Unavailable (another file system on the way), Io.
+// All methods are asynchronous, run off the event loop, and throw RunnelError (fromSystemError) on failure: NotFound,
+// Exists, NoSpace, Denied, NotFolder (also for a symlink met on the way), Unavailable (another file system on the way),
+// Io.
 
 import type { Xattr, XattrChange } from "../model/xattrs.ts";
 
@@ -27,7 +29,10 @@ export interface DiskStat {
   rdev: number;
 }
 
-/** A name in a folder with its lstat. One whose text (name-text.ts) is too long for a volume comes with `name` undefined and is counted only. */
+/**
+ * A name in a folder with its lstat. One whose text (name-text.ts) is too long for a volume comes with `name` undefined
+ * and is counted only.
+ */
 export interface DiskEntry {
   name: string | undefined;
   stat: DiskStat;
@@ -59,11 +64,17 @@ export type FileLease = "taken" | "writer" | "refused";
 export interface DiskFile {
   /** The descriptor, for core.node's and drive.node's own threads; -1 where there is none (simulated). */
   readonly fd: number;
-  /** Reads up to `length` bytes; fewer only at the end of the file. `into` is memory for them, of that length; else it is fresh. */
+  /**
+   * Reads up to `length` bytes; fewer only at the end of the file. `into` is memory for them, of that length; else it
+   * is fresh.
+   */
   read(offset: number, length: number, into?: Uint8Array): Promise<Uint8Array>;
   /** Writes all of `bytes`. */
   write(offset: number, bytes: Uint8Array): Promise<void>;
-  /** Copies from another open file within the system where it can (reflink, copy_file_range). Short only at the source's end. */
+  /**
+   * Copies from another open file within the system where it can (reflink, copy_file_range). Short only at the source's
+   * end.
+   */
   copyFrom(source: DiskFile, sourceOffset: number, offset: number, length: number): Promise<number>;
   truncate(length: number): Promise<void>;
   stat(): Promise<DiskStat>;
@@ -90,8 +101,8 @@ export interface WatchEvent {
   /** Path of the folder or file the event names. */
   path: string;
   /**
-   * "changed": look at it; "writing": a program is writing to it, more will come; "written": both, a program has written to it, look at it; "overflow":
-   * events were lost, scan all.
+   * "changed": look at it; "writing": a program is writing to it, more will come; "written": both, a program has
+   * written to it, look at it; "overflow": events were lost, scan all.
    */
   kind: "changed" | "writing" | "written" | "overflow";
 }
@@ -106,9 +117,14 @@ export interface DiskRoot {
   stat(path: string): Promise<DiskStat>;
   /** The kernel's file handle of a path (any type), not following a final symlink. */
   handle(path: string): Promise<Uint8Array>;
-  /** Calls `batch` with entries in the order of the system, some thousand at a time; the promise it returns is awaited. */
+  /**
+   * Calls `batch` with entries in the order of the system, some thousand at a time; the promise it returns is awaited.
+   */
   list(path: string, batch: (entries: DiskEntry[]) => void | Promise<void>): Promise<void>;
-  /** read: existing; write: existing, read and write; create: make if missing; createNew: Exists if there. Regular files only. */
+  /**
+   * read: existing; write: existing, read and write; create: make if missing; createNew: Exists if there. Regular files
+   * only.
+   */
   open(path: string, mode: OpenMode, permissions?: number): Promise<DiskFile>;
   makeFolder(path: string, permissions?: number): Promise<void>;
   makeSymlink(path: string, target: string): Promise<void>;
@@ -117,12 +133,18 @@ export interface DiskRoot {
   /** A second name for the file at `from`. */
   link(from: string, to: string): Promise<void>;
   readSymlink(path: string): Promise<string>;
-  /** replace: as rename(2); keep: Exists if `to` is there (RENAME_NOREPLACE); exchange: both must exist (RENAME_EXCHANGE). */
+  /**
+   * replace: as rename(2); keep: Exists if `to` is there (RENAME_NOREPLACE); exchange: both must exist
+   * (RENAME_EXCHANGE).
+   */
   rename(from: string, to: string, how: "replace" | "keep" | "exchange"): Promise<void>;
   removeFile(path: string): Promise<void>;
   removeFolder(path: string): Promise<void>;
   setStat(path: string, change: SetStat): Promise<void>;
-  /** Extended attributes of users (user.*), by name; of what is neither file nor folder, and where the file system has none: []. */
+  /**
+   * Extended attributes of users (user.*), by name; of what is neither file nor folder, and where the file system has
+   * none: [].
+   */
   xattrs(path: string): Promise<Xattr[]>;
   /** @throws Unsupported, Denied, NoSpace, TooLarge: the file system does not hold it. */
   setXattr(path: string, change: XattrChange): Promise<void>;
@@ -132,15 +154,19 @@ export interface DiskRoot {
   syncFolder(path: string): Promise<void>;
   space(): Promise<DiskSpace>;
   /**
-   * Watches the whole tree (fanotify where the system lets us, else inotify) but for `leaveOut`, names in the root itself. What
-   * happens after the promise resolved is told, own changes too; a folder that appears or is renamed is told with all that is
-   * in it. `tell` runs on the event loop. A batch has each path once, a folder before what is in it.
+   * Watches the whole tree (fanotify where the system lets us, else inotify) but for `leaveOut`, names in the root
+   * itself. What happens after the promise resolved is told, own changes too; a folder that appears or is renamed is
+   * told with all that is in it. `tell` runs on the event loop. A batch has each path once, a folder before what is in
+   * it.
    */
   watch(tell: (events: WatchEvent[]) => void, leaveOut?: readonly string[]): Promise<Watch>;
   close(): Promise<void>;
 }
 
 export interface Disk {
-  /** Opens an existing folder as a root; `make` makes it (and missing parents) first. The folder itself may be reached by symlinks. */
+  /**
+   * Opens an existing folder as a root; `make` makes it (and missing parents) first. The folder itself may be reached
+   * by symlinks.
+   */
   openRoot(path: string, make?: { permissions: number }): Promise<DiskRoot>;
 }

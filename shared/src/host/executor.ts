@@ -1,5 +1,6 @@
-// Executor: work that costs CPU (chunking, digests, compression), run off the event loop (threads) or at once (inline, simulated). Bytes that are passed
-// are not copied: they stay as they are until the promise settles. What it resolves to is the caller's.
+// Executor: work that costs CPU (chunking, digests, compression), run off the event loop (threads) or at once (inline,
+// simulated). Bytes that are passed are not copied: they stay as they are until the promise settles. What it resolves
+// to is the caller's.
 import type { ChunkPreset } from "../model/chunk-presets.ts";
 import type { DiskFile } from "./disk.ts";
 
@@ -33,7 +34,10 @@ export interface Rechunked {
 }
 
 export interface Executor {
-  /** Cuts and digests a whole buffer that ends the file (its last chunk is cut by the end). Here and below the preset is 0 when none is given. */
+  /**
+   * Cuts and digests a whole buffer that ends the file (its last chunk is cut by the end). Here and below the preset is
+   * 0 when none is given.
+   */
   chunkBytes(bytes: Uint8Array, preset?: ChunkPreset): Promise<ChunkedRange>;
   /**
    * Cuts and digests `length` bytes of a file from `offset` (a chunk border) to the end of that range, reading ahead in
@@ -41,9 +45,9 @@ export interface Executor {
    */
   chunkFile(file: DiskFile, offset: number, length: number, preset?: ChunkPreset): Promise<ChunkedRange>;
   /**
-   * Cuts a content that was made from a base by overwriting in place, appending or truncating; `dirty` is where it may differ (what lies past
-   * the base's end does by itself). Reads only around that, and gives what cutting the whole would give, if the base was cut with this preset. Without a
-   * base: cuts the whole.
+   * Cuts a content that was made from a base by overwriting in place, appending or truncating; `dirty` is where it may
+   * differ (what lies past the base's end does by itself). Reads only around that, and gives what cutting the whole
+   * would give, if the base was cut with this preset. Without a base: cuts the whole.
    * @throws RunnelError Io; Stale when a file is shorter than its piece.
    */
   rechunk(
@@ -57,12 +61,13 @@ export interface Executor {
   /** Reads ranges of a file and digests each: 32 bytes each. @throws Stale when a range is past the end. */
   digestFile(file: DiskFile, ranges: readonly { offset: number; length: number }[]): Promise<Uint8Array>;
   /**
-   * zstd, against a `prefix` that the bytes resemble if there is one; resolves to undefined when the result is not smaller. `level` 1–19.
+   * zstd, against a `prefix` that the bytes resemble if there is one; resolves to undefined when the result is not
+   * smaller. `level` 1–19.
    */
   compress(bytes: Uint8Array, level: number, prefix?: Uint8Array): Promise<Uint8Array | undefined>;
   /**
-   * Inverse of compress. Never allocates more than `rawBytes`. @throws RunnelError Corrupt when the result is not exactly `rawBytes`, or the prefix is
-   * not the one given to compress.
+   * Inverse of compress. Never allocates more than `rawBytes`. @throws RunnelError Corrupt when the result is not
+   * exactly `rawBytes`, or the prefix is not the one given to compress.
    */
   decompress(bytes: Uint8Array, rawBytes: number, prefix?: Uint8Array): Promise<Uint8Array>;
 }

@@ -17,7 +17,10 @@ export interface Doors {
 
 export interface Front {
   server: Server;
-  /** The TCP connection below a socket of a door, and what it calls when it asks for something: then it is one of the crowd no more. */
+  /**
+   * The TCP connection below a socket of a door, and what it calls when it asks for something: then it is one of the
+   * crowd no more.
+   */
   below(stream: Socket): { tcp: Socket; opened(): void };
   close(): Promise<void>;
 }

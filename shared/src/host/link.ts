@@ -13,8 +13,8 @@ export interface Link {
   /** Queues one message. The buffer must not be changed afterwards. After close it is dropped. */
   send(payload: Uint8Array): void;
   /**
-   * Queues one message that is `head` and `body`, without joining them. `body` must not be changed until `gone` is called, which happens unless the link
-   * ends first.
+   * Queues one message that is `head` and `body`, without joining them. `body` must not be changed until `gone` is
+   * called, which happens unless the link ends first.
    */
   sendParts(head: Uint8Array, body: Uint8Array, gone: () => void): void;
   /** Bytes queued here and not yet handed to the operating system. */
@@ -30,8 +30,8 @@ export interface Link {
    */
   readonly ownerProof?: string | undefined;
   /**
-   * From now on the link breaks when so many further bytes arrive, the carrier's own included; undefined: no more limit. For whoever is not
-   * known yet.
+   * From now on the link breaks when so many further bytes arrive, the carrier's own included; undefined: no more
+   * limit. For whoever is not known yet.
    */
   limit(bytes: number | undefined): void;
   /** Ends the link; `closed` is called for the local side too. */
@@ -40,8 +40,8 @@ export interface Link {
 
 export interface Dialer {
   /**
-   * Connects. @throws RunnelError Unreachable with a sentence for a person; Invalid for a URL that cannot be used; Denied when what answers is not the
-   * server that is meant. `signal` ends the attempt.
+   * Connects. @throws RunnelError Unreachable with a sentence for a person; Invalid for a URL that cannot be used;
+   * Denied when what answers is not the server that is meant. `signal` ends the attempt.
    */
   dial(url: string, signal?: AbortSignal): Promise<Link>;
 }
@@ -53,6 +53,8 @@ export interface Listener {
 }
 
 export interface Acceptor {
-  /** Accepts links at host:port. @throws RunnelError Busy when the port is in use, Denied beyond loopback without TLS. */
+  /**
+   * Accepts links at host:port. @throws RunnelError Busy when the port is in use, Denied beyond loopback without TLS.
+   */
   listen(host: string, port: number, accept: (link: Link) => void): Promise<Listener>;
 }

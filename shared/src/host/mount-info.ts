@@ -31,7 +31,9 @@ export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
 }
 
-/** Parses /proc/PID/mountinfo (proc(5)): blanks and such in paths are octal escapes. Lines of another shape are skipped. */
+/**
+ * Parses /proc/PID/mountinfo (proc(5)): blanks and such in paths are octal escapes. Lines of another shape are skipped.
+ */
 export function parseMountInfo(text: string): MountTableEntry[] {
   const entries: MountTableEntry[] = [];
   for (const line of text.split("\n")) {

@@ -19,9 +19,10 @@ export interface ClockSources {
 }
 
 /**
- * Node has no CLOCK_BOOTTIME. process.hrtime is exact but CLOCK_MONOTONIC on Linux; os.uptime() is /proc/uptime, which counts
- * suspend, in steps of 10 ms. Their difference is the time slept: the largest one seen is never too large, never falls,
- * comes within 10 ms at the first look, and closer with every look. On macOS and Windows hrtime runs through suspend.
+ * Node has no CLOCK_BOOTTIME. process.hrtime is exact but CLOCK_MONOTONIC on Linux; os.uptime() is /proc/uptime, which
+ * counts suspend, in steps of 10 ms. Their difference is the time slept: the largest one seen is never too large, never
+ * falls, comes within 10 ms at the first look, and closer with every look. On macOS and Windows hrtime runs through
+ * suspend.
  */
 const SYSTEM: ClockSources = {
   monotonicMs: () => Number(process.hrtime.bigint()) / 1e6,

@@ -1,5 +1,5 @@
-// Memory for runs that pass through, used again and again: a fresh megabyte for each keeps the garbage collector busier than all other work of a large
-// transfer.
+// Memory for runs that pass through, used again and again: a fresh megabyte for each keeps the garbage collector busier
+// than all other work of a large transfer.
 import { LIMITS } from "../limits.ts";
 
 /** Shorter runs are not worth a whole buffer. */

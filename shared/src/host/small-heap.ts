@@ -7,17 +7,20 @@ import { runInNewContext } from "node:vm";
 
 const GROWING_PERCENT = 50;
 /**
- * A small heap may grow by so much nevertheless: bytes that pass through count like the heap's own, and a collection for each few megabytes of them takes as long as
- * all other work on them.
+ * A small heap may grow by so much nevertheless: bytes that pass through count like the heap's own, and a collection
+ * for each few megabytes of them takes as long as all other work on them.
  */
 const SPARE_BYTES = 12 * 1024 * 1024;
 /**
- * While a content passes through it may grow by this: nearly all of that is bytes which the collections of the young half free, and whole collections
- * for them take half of a server's time.
+ * While a content passes through it may grow by this: nearly all of that is bytes which the collections of the young
+ * half free, and whole collections for them take half of a server's time.
  */
 const TRANSFER_SPARE_BYTES = 32 * 1024 * 1024;
 
-/** After so much from the network its garbage goes. Left to itself V8 keeps 64 MiB of it, since next to nothing of that lies on its own heap. */
+/**
+ * After so much from the network its garbage goes. Left to itself V8 keeps 64 MiB of it, since next to nothing of that
+ * lies on its own heap.
+ */
 const PASSED_BYTES = 8 * 1024 * 1024;
 /**
  * Garbage that outlived that, as with a connection that ended, goes when memory outside the heap has grown by this, and
@@ -45,7 +48,10 @@ const collections = new FinalizationRegistry<undefined>(() => {
   collections.register({}, undefined);
 });
 
-/** Called first of all in a process that stays: the young half keeps the size that it begins with, the old one grows by half of what is alive. */
+/**
+ * Called first of all in a process that stays: the young half keeps the size that it begins with, the old one grows by
+ * half of what is alive.
+ */
 export function keepHeapSmall(): void {
   setFlagsFromString("--semi-space-growth-factor=1");
   // Threads that collect beside the main one make it wait for them where all processors have work.

@@ -182,7 +182,8 @@ function verifyClient({ req }: { req: IncomingMessage }, answer: Verify): void {
 function faultOf({ headers }: IncomingMessage, hasTls: boolean): { status: number; words: string } | undefined {
   // Only browsers send it: no page may talk to the wire of the machine it is shown on.
   if (headers.origin !== undefined) return { status: HTTP_FORBIDDEN, words: "The wire is not for web pages." };
-  // Plain ws is for programs of this machine, and so for nobody whom a proxy on it brings from elsewhere, whatever it says of him.
+  // Plain ws is for programs of this machine, and so for nobody whom a proxy on it brings from elsewhere, whatever it
+  // says of him.
   if (!hasTls && !Object.keys(headers).every((name) => PLAIN_HEADERS.test(name)))
     return { status: HTTP_FORBIDDEN, words: "Plain ws is for programs of this machine: put the proxy before wss." };
   // A name that a page has had bound to this machine.

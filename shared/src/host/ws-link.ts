@@ -1,5 +1,5 @@
-// Links over WebSocket: the only file that knows `ws`. The path is always /wire, the subprotocol runnel.1, without permessage-deflate.
-// Dialing and what lies below a WebSocket is carrier.ts, listening is ws-acceptor.ts.
+// Links over WebSocket: the only file that knows `ws`. The path is always /wire, the subprotocol runnel.1, without
+// permessage-deflate. Dialing and what lies below a WebSocket is carrier.ts, listening is ws-acceptor.ts.
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { type RawData, WebSocket } from "ws";
@@ -105,7 +105,8 @@ export class WsLink implements Link {
 
   sendParts(head: Uint8Array, body: Uint8Array, gone: () => void): void {
     if (this.#socket.readyState !== WebSocket.OPEN) return;
-    // ws would want one buffer. Without compression it keeps no queue of its own, so what is written beside it keeps its place.
+    // ws would want one buffer. Without compression it keeps no queue of its own, so what is written beside it keeps
+    // its place.
     this.#gather();
     this.#stream.write(encodeFrameHead(head, body.length, this.#isMasking));
     this.#stream.write(body, () => gone());
@@ -139,7 +140,10 @@ export class WsLink implements Link {
   }
 }
 
-/** The head of a whole binary message (RFC 6455 §5.2), its mask of zeros included, and the message's own first bytes behind it. */
+/**
+ * The head of a whole binary message (RFC 6455 §5.2), its mask of zeros included, and the message's own first bytes
+ * behind it.
+ */
 function encodeFrameHead(first: Uint8Array, restBytes: number, isMasked: boolean): Uint8Array {
   const length = first.length + restBytes;
   const lengthBytes = length < 126 ? 0 : length < 65_536 ? 2 : 8;
@@ -206,7 +210,8 @@ function upgrade(carrier: Carrier, place: string, meeting: Meeting | undefined, 
       createConnection: () => carrier.stream,
       followRedirects: false,
       ...(meeting === undefined ? {} : { headers: { [NONCE_HEADER]: meeting.nonce } }),
-      // Masks protect proxies from scripts in browsers (RFC 6455 §10.3); on loopback and within TLS there are neither, and a zero mask is free.
+      // Masks protect proxies from scripts in browsers (RFC 6455 §10.3); on loopback and within TLS there are neither,
+      // and a zero mask is free.
       generateMask: (mask) => mask.fill(0),
     });
     const fail = (error: RunnelError): void => {

@@ -1,4 +1,5 @@
-// Opening a log: its segments are checked, a torn tail is cut, and what was found is made durable before anybody builds on it.
+// Opening a log: its segments are checked, a torn tail is cut, and what was found is made durable before anybody builds
+// on it.
 import { isRunnelError } from "../errors.ts";
 import type { DiskRoot } from "../host/disk.ts";
 import type { OpenedLog } from "./log.ts";
@@ -17,8 +18,9 @@ import { type LogStore, SegmentedLog } from "./segmented-log.ts";
 const REWRITE_BYTES = 2 ** 20;
 
 /**
- * Opens the log in a folder of the root, and makes it when there is none. One process at a time may have it open; whoever calls
- * sees to that. @throws RunnelError Version when a newer Runnel wrote it, Corrupt naming segment and offset when it is damaged.
+ * Opens the log in a folder of the root, and makes it when there is none. One process at a time may have it open;
+ * whoever calls sees to that. @throws RunnelError Version when a newer Runnel wrote it, Corrupt naming segment and
+ * offset when it is damaged.
  */
 export async function openLog(root: DiskRoot, folder: string, format: LogFormat): Promise<OpenedLog> {
   const store: LogStore = { root, folder, format };
@@ -131,7 +133,8 @@ async function recoverTail(
     current.sizeBytes = end;
   }
   if (!isClosed) {
-    // A sync that failed may have left pages that the system holds for clean and will lose: written again, they are written.
+    // A sync that failed may have left pages that the system holds for clean and will lose: written again, they are
+    // written.
     for (let offset = syncedTo; offset < end; offset += REWRITE_BYTES) {
       await file.write(offset, await file.read(offset, Math.min(REWRITE_BYTES, end - offset)));
     }

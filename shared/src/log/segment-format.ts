@@ -60,8 +60,8 @@ export function encodeSegmentHeader(magic: string, header: SegmentHeader): Uint8
 }
 
 /**
- * [F2] and [F3]; undefined when it is damaged. Magic and version stand first in every version of the format, so a newer one is
- * told by name whatever else changed. @throws RunnelError Version.
+ * [F2] and [F3]; undefined when it is damaged. Magic and version stand first in every version of the format, so a newer
+ * one is told by name whatever else changed. @throws RunnelError Version.
  */
 export function decodeSegmentHeader(bytes: Uint8Array, format: LogFormat): SegmentHeader | undefined {
   if (bytes.length < SEGMENT_HEADER_BYTES) return undefined;
@@ -81,7 +81,10 @@ export function decodeSegmentHeader(bytes: Uint8Array, format: LogFormat): Segme
   };
 }
 
-/** [F4]: length u32, distance back to the synced offset u32, check of the payload u32, check of the head u32; then the payload. */
+/**
+ * [F4]: length u32, distance back to the synced offset u32, check of the payload u32, check of the head u32; then the
+ * payload.
+ */
 export function encodeRecord(
   into: Uint8Array,
   at: number,

@@ -1,4 +1,5 @@
-// Making and removing segment files so that a crash at any moment leaves a log that opens (docs/FORMAT.md, [F11] and [F12]).
+// Making and removing segment files so that a crash at any moment leaves a log that opens (docs/FORMAT.md, [F11] and
+// [F12]).
 import { crc32 } from "node:zlib";
 import { isRunnelError } from "../errors.ts";
 import type { DiskFile, DiskRoot } from "../host/disk.ts";
@@ -39,7 +40,10 @@ export async function removeSegment(store: { root: DiskRoot; folder: string }, s
   await store.root.syncFolder(store.folder);
 }
 
-/** Something that whoever writes file contents elsewhere cannot know: this file's inode number, handle and time of making. */
+/**
+ * Something that whoever writes file contents elsewhere cannot know: this file's inode number, handle and time of
+ * making.
+ */
 async function drawSalt(file: DiskFile): Promise<number> {
   const { ino, ctimeNs } = await file.stat();
   return crc32(`${ino} ${ctimeNs} ${Buffer.from(await file.handle()).toString("hex")}`);

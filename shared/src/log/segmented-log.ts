@@ -1,5 +1,5 @@
-// The log over segment files. Writes are done one after another, each carrying all appends that came meanwhile; syncs run beside them,
-// one at a time, each covering what was written before it began.
+// The log over segment files. Writes are done one after another, each carrying all appends that came meanwhile; syncs
+// run beside them, one at a time, each covering what was written before it began.
 import { RunnelError, fromSystemError } from "../errors.ts";
 import type { DiskRoot } from "../host/disk.ts";
 import type { Log, LogRecord, RecordPlace } from "./log.ts";

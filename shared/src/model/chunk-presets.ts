@@ -17,8 +17,8 @@ export interface ChunkSizes {
 }
 
 /**
- * Small chunks find more of what the other side has; of a large file they make a recipe that weighs on memory, disk and line. The first preset is LBFS's. A chunk
- * is never larger than a run (LIMITS.runBytes).
+ * Small chunks find more of what the other side has; of a large file they make a recipe that weighs on memory, disk and
+ * line. The first preset is LBFS's. A chunk is never larger than a run (LIMITS.runBytes).
  */
 export const CHUNK_PRESETS: readonly [ChunkSizes, ChunkSizes, ChunkSizes] = [
   { minBytes: 2 * KiB, maxBytes: 64 * KiB, breakpointBits: 13, aboveBytes: -1 },
@@ -33,8 +33,9 @@ export function presetFor(sizeBytes: number): ChunkPreset {
 }
 
 /**
- * The preset that a recipe shows, so that a file keeps the one of its base; undefined where few chunks leave it open. Only the last chunk may be shorter
- * than the preset's minimum; one of exactly its maximum was most likely cut by that (zeros are).
+ * The preset that a recipe shows, so that a file keeps the one of its base; undefined where few chunks leave it open.
+ * Only the last chunk may be shorter than the preset's minimum; one of exactly its maximum was most likely cut by that
+ * (zeros are).
  */
 export function presetOf({ lengths }: { lengths: Uint32Array }): ChunkPreset | undefined {
   let shortest = Infinity;

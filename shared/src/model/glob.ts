@@ -1,5 +1,5 @@
-// Globs of names: * ? [a-z] [!x] and \ before a character that stands for itself. A match goes back to the last star only, so it
-// costs at most the length of the name times that of the glob, whatever they are.
+// Globs of names: * ? [a-z] [!x] and \ before a character that stands for itself. A match goes back to the last star
+// only, so it costs at most the length of the name times that of the glob, whatever they are.
 
 /** `set`: ranges of code points; a single one is a range of its own. */
 type Part =
@@ -52,7 +52,10 @@ function parseGlob(points: number[]): Part[] {
   return parts;
 }
 
-/** From behind the bracket to the closing one, which does not close right at the beginning; undefined when there is none. */
+/**
+ * From behind the bracket to the closing one, which does not close right at the beginning; undefined when there is
+ * none.
+ */
 function parseSet(points: number[], start: number): { part: Part; end: number } | undefined {
   let at = start;
   const isNegated = NEGATIONS.includes(points[at] ?? 0);

@@ -1,6 +1,7 @@
-// Names as text. What some file systems call a name is bytes, which need not be UTF-8; a name of a volume is text. A byte that is no part of UTF-8 (0x80 to
-// 0xff) is the private-use character U+F780 to U+F7FF in the text, and so is each byte of such a character itself. Every name has exactly one text, and
-// every text leads back to one name; native/src/file/name_text.h does the same where names come from the system [W78].
+// Names as text. What some file systems call a name is bytes, which need not be UTF-8; a name of a volume is text. A
+// byte that is no part of UTF-8 (0x80 to 0xff) is the private-use character U+F780 to U+F7FF in the text, and so is
+// each byte of such a character itself. Every name has exactly one text, and every text leads back to one name;
+// native/src/file/name_text.h does the same where names come from the system [W78].
 const STAND_IN_BASE = 0xf700;
 const STAND_IN = /[\uf780-\uf7ff]/;
 const STAND_INS = /([\uf780-\uf7ff]+)/;

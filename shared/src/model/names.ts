@@ -1,5 +1,5 @@
-// Names and paths of a volume: what may be one, and the key under which names that look the same are found. Names are stored as
-// they are given; nothing here changes them.
+// Names and paths of a volume: what may be one, and the key under which names that look the same are found. Names are
+// stored as they are given; nothing here changes them.
 import { RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { isTextOfName } from "./name-text.ts";

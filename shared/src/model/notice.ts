@@ -5,8 +5,8 @@ export type Notice =
   /** A program on the server and a drive changed a file at once; what the program wrote lies at `keptBeside`. */
   | { kind: "conflict"; path: string; keptBeside: string; atMs: number }
   /**
-   * An acknowledged save copied bytes that a program on the server destroyed, and nobody has them: what there is of it lies at `keptBeside`, with zeros in
-   * the ranges that are missing, of which the first are named.
+   * An acknowledged save copied bytes that a program on the server destroyed, and nobody has them: what there is of it
+   * lies at `keptBeside`, with zeros in the ranges that are missing, of which the first are named.
    */
   | {
       kind: "incomplete";
@@ -21,7 +21,10 @@ export type Notice =
    * name.
    */
   | { kind: "lost"; path: string; node: number; seq: number; versions: number; atMs: number }
-  /** A save that was acknowledged, and not yet in its plain file, had bytes in common with what a program there wrote over; nobody has them now. */
+  /**
+   * A save that was acknowledged, and not yet in its plain file, had bytes in common with what a program there wrote
+   * over; nobody has them now.
+   */
   | { kind: "destroyed"; path: string; seq: number; atMs: number }
   /** The index was lost, and this acknowledged change could not be brought back. */
   | { kind: "missing"; path: string; seq: number; atMs: number }

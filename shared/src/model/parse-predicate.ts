@@ -3,8 +3,9 @@
 //     -name GLOB  -iname GLOB  -type f|d|l  -size [+-]N[ckMG]  -newer SEQ|TIME
 //     and -a -and (or nothing)   or -o -or   not ! -not   ( )
 //
-// not binds closer than and, and closer than or. Unlike find(1), -size counts bytes when no unit is named, and -newer takes no file but a
-// seq (a whole number) or a time of ISO 8601, which is UTC when it names no zone. No words at all: every entry.
+// not binds closer than and, and closer than or. Unlike find(1), -size counts bytes when no unit is named, and -newer
+// takes no file but a seq (a whole number) or a time of ISO 8601, which is UTC when it names no zone. No words at all:
+// every entry.
 import { RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { type Predicate, type SizeUnit, type TypeLetter, checkPredicate } from "./predicate.ts";

@@ -12,7 +12,10 @@ const indexes = new WeakMap<Recipe, RecipeIndex>();
 
 export class RecipeIndex {
   private readonly recipe: Recipe;
-  /** Open addressing, at most half full: slot → index + 1. Of equal chunks the first. Built in a millisecond per 100,000 chunks. */
+  /**
+   * Open addressing, at most half full: slot → index + 1. Of equal chunks the first. Built in a millisecond per 100,000
+   * chunks.
+   */
   private readonly table: Uint32Array;
 
   private constructor(recipe: Recipe) {

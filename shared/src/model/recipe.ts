@@ -1,4 +1,5 @@
-// Recipes: the ordered descriptors of one content. Kept as two flat arrays; one object per chunk would cost ten times the memory.
+// Recipes: the ordered descriptors of one content. Kept as two flat arrays; one object per chunk would cost ten times
+// the memory.
 import type { Rechunked } from "../host/executor.ts";
 import { LIMITS } from "../limits.ts";
 import { RunnelError } from "../errors.ts";
@@ -33,7 +34,10 @@ export function recipeSize(recipe: Recipe): number {
 /** Recipes do not change, and whoever asks for one chunk's offset soon asks for another's. */
 const offsetsOf = new WeakMap<Recipe, Float64Array>();
 
-/** Offsets of the chunks, and the total last: `lengths.length + 1` numbers. Computed once for a recipe; not to be changed. */
+/**
+ * Offsets of the chunks, and the total last: `lengths.length + 1` numbers. Computed once for a recipe; not to be
+ * changed.
+ */
 export function chunkOffsets(recipe: Recipe): Float64Array {
   const known = offsetsOf.get(recipe);
   if (known !== undefined) return known;

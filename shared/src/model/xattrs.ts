@@ -1,4 +1,5 @@
-// Extended attributes of a node: those of users (user.*), kept as one map by name. Which may be, and what a change makes of them.
+// Extended attributes of a node: those of users (user.*), kept as one map by name. Which may be, and what a change
+// makes of them.
 import { RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 

@@ -1,5 +1,6 @@
-// CBOR (RFC 8949) as the wire and our files use it: definite lengths, no tags, text keys, in messages known fields as numbers. Bytes are checked for shape before the library decodes
-// them, so that depth, lengths and item counts are bounded whatever a peer sends (rules W2, W3).
+// CBOR (RFC 8949) as the wire and our files use it: definite lengths, no tags, text keys, in messages known fields as
+// numbers. Bytes are checked for shape before the library decodes them, so that depth, lengths and item counts are
+// bounded whatever a peer sends (rules W2, W3).
 import { isUtf8 } from "node:buffer";
 import { Encoder } from "cbor-x/encode";
 import { RunnelError } from "../errors.ts";
@@ -25,15 +26,18 @@ const MAJOR_ARRAY = 4;
 const MAJOR_MAP = 5;
 const MAJOR_TAG = 6;
 
-/** Plain objects, arrays, strings, numbers, booleans, null, undefined, Uint8Array and BigInt (as 64-bit integers); integers past 2^32 go as float64. */
+/**
+ * Plain objects, arrays, strings, numbers, booleans, null, undefined, Uint8Array and BigInt (as 64-bit integers);
+ * integers past 2^32 go as float64.
+ */
 export function encodeCbor(value: unknown): Uint8Array {
   // A copy: the library reuses its buffer.
   return new Uint8Array(codec.encode(value));
 }
 
 /**
- * @throws RunnelError Invalid for anything but one well-formed item within the limits. Integers beyond 2^53 come as BigInt. `bytesMax`: for what comes
- * from our own files.
+ * @throws RunnelError Invalid for anything but one well-formed item within the limits. Integers beyond 2^53 come as
+ * BigInt. `bytesMax`: for what comes from our own files.
  */
 export function decodeCbor(bytes: Uint8Array, bytesMax: number = LIMITS.controlBytes): unknown {
   return decodeWith(codec, bytes, bytesMax, 0);

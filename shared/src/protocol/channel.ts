@@ -132,7 +132,10 @@ export class Channel {
     this.broken(new RunnelError("Interrupted", "cancel", "The request was cancelled."));
   }
 
-  /** The next control item, or undefined after the other side's end. One reader at a time. @throws the error it ended with. */
+  /**
+   * The next control item, or undefined after the other side's end. One reader at a time. @throws the error it ended
+   * with.
+   */
   async next(): Promise<unknown> {
     if (this.itemWaiter !== undefined) throw new Error("next() is called while another call waits");
     if (this.failure !== undefined) throw this.failure;
@@ -148,15 +151,18 @@ export class Channel {
   }
 
   /**
-   * Items go to `take` as they come, instead of through next(): what it does is done before anybody hears what was said later on the connection. It
-   * must not throw.
+   * Items go to `take` as they come, instead of through next(): what it does is done before anybody hears what was said
+   * later on the connection. It must not throw.
    */
   listen(take: (item: unknown) => void): void {
     for (const item of this.items.splice(0)) take(this.taken(item));
     this.listener = take;
   }
 
-  /** Resolves when so many bytes of the bulk stream are here. One reader at a time. @throws Invalid when the other side ended before. */
+  /**
+   * Resolves when so many bytes of the bulk stream are here. One reader at a time. @throws Invalid when the other side
+   * ended before.
+   */
   async bulkHere(length: number): Promise<void> {
     if (this.bulkWaiter !== undefined) throw new Error("bulkHere() is called while another call waits");
     if (this.failure !== undefined) throw this.failure;
@@ -171,7 +177,10 @@ export class Channel {
     });
   }
 
-  /** Exactly `length` bytes of the bulk stream; `memory` is asked for room for them once they are here. @throws as bulkHere. */
+  /**
+   * Exactly `length` bytes of the bulk stream; `memory` is asked for room for them once they are here. @throws as
+   * bulkHere.
+   */
   async readBulk(length: number, memory: (length: number) => Uint8Array = freshBytes): Promise<Uint8Array> {
     await this.bulkHere(length);
     if (this.failure !== undefined) throw this.failure;
@@ -280,7 +289,10 @@ export class Channel {
     }
   }
 
-  /** Small frames are put together: each would keep the message that it came in, and a peer may send its credit byte by byte. */
+  /**
+   * Small frames are put together: each would keep the message that it came in, and a peer may send its credit byte by
+   * byte.
+   */
   private keep(bytes: Uint8Array): void {
     const last = this.bulk.at(-1);
     const length = (last?.length ?? 0) + bytes.length;

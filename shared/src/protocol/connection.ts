@@ -1,5 +1,6 @@
-// A connection: channels over one link. Control frames go first and keep their order; bulk goes in turns between channels, paced so
-// that control never waits long (pacing.ts). The same class serves both ends; clients open odd channels, servers even ones.
+// A connection: channels over one link. Control frames go first and keep their order; bulk goes in turns between
+// channels, paced so that control never waits long (pacing.ts). The same class serves both ends; clients open odd
+// channels, servers even ones.
 import type { Clock } from "../host/clock.ts";
 import type { Executor } from "../host/executor.ts";
 import type { Link } from "../host/link.ts";
@@ -29,7 +30,9 @@ const COMPRESS_ABOVE_BYTES = 1024;
 const CONTROL_LEVEL = 3;
 /** A request that is being answered takes memory, however short it is (rule W7). */
 const REQUEST_BYTES = 8192;
-/** A client has begun so many runs at most and not sent their ends: the server keeps of each what is here (rule W51). */
+/**
+ * A client has begun so many runs at most and not sent their ends: the server keeps of each what is here (rule W51).
+ */
 const BEGUN_RUNS_MAX = 8;
 /** A server that has more bulk to read than this acknowledges no more until it has read (rule W9). */
 const READY_BULK_BYTES_MAX = 4 * 1024 * 1024;

@@ -77,7 +77,10 @@ export class DeltaRegions {
     return gap;
   }
 
-  /** Bytes of the base that stand where the chunks [first, end) stand, and the chunks that may be taken: the known neighbours too. */
+  /**
+   * Bytes of the base that stand where the chunks [first, end) stand, and the chunks that may be taken: the known
+   * neighbours too.
+   */
   private baseSpan(first: number, end: number): { start: number; end: number; first: number; last: number } {
     const chunks = this.baseOffsets.length - 1;
     const total = this.baseOffsets[chunks] ?? 0;

@@ -9,7 +9,9 @@ export type End = { result: unknown } | { error: RunnelError };
 /** Characters of an error's sentence. */
 const MESSAGE_MAX = 1000;
 
-/** @throws TooLarge: the other side would close the connection over it (rule W3), so it concerns its own request only. */
+/**
+ * @throws TooLarge: the other side would close the connection over it (rule W3), so it concerns its own request only.
+ */
 export function encodeBounded(message: unknown, operation: string): Uint8Array {
   const bytes = encodeMessage(message);
   if (bytes.length <= LIMITS.controlBytes) return bytes;

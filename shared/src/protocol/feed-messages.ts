@@ -21,7 +21,10 @@ export const FEED_FROM_CLIENT = z.union([
 ]);
 export type FeedFromClient = z.output<typeof FEED_FROM_CLIENT>;
 
-/** A change of a file against a held version: [version held, size, parts of the recipe, runs as of a fetch with their bytes]. */
+/**
+ * A change of a file against a held version: [version held, size, parts of the recipe, runs as of a fetch with their
+ * bytes].
+ */
 const difference = z.tuple([
   count,
   count,
@@ -39,9 +42,11 @@ const difference = z.tuple([
 export type Difference = z.output<typeof difference>;
 
 /**
- * Items of the attach channel, server to client: ["changes", [change…], seqs whose contents follow] · ["content", version, difference or null] · ["current", k, seq] (lease renewed, counted from sending k) ·
- * ["not", k] (no lease now: ask at every open) · ["listAgain", seq] (the backlog was too long: everything is unknown) ·
- * ["waiting", n, [who…], untilMs] (the commit n waits for these) · ["lack", version, [[offset, length]…]] (bytes of a version that this client committed, asked for once more).
+ * Items of the attach channel, server to client: ["changes", [change…], seqs whose contents follow] · ["content",
+ * version, difference or null] · ["current", k, seq] (lease renewed, counted from sending k) · ["not", k] (no lease
+ * now: ask at every open) · ["listAgain", seq] (the backlog was too long: everything is unknown) · ["waiting", n,
+ * [who…], untilMs] (the commit n waits for these) · ["lack", version, [[offset, length]…]] (bytes of a version that
+ * this client committed, asked for once more).
  */
 export const FEED_FROM_SERVER = z.union([
   z.tuple([z.literal("changes"), z.array(change).max(4096), counts(4096).optional()]),

@@ -1,5 +1,5 @@
-// Values that messages are made of, each in the one form that it has on the wire, and the check of a message (rule W10). What has passed here is trusted
-// inside.
+// Values that messages are made of, each in the one form that it has on the wire, and the check of a message (rule
+// W10). What has passed here is trusted inside.
 import { z } from "zod";
 import { RunnelError } from "../errors.ts";
 import type { FileType } from "../host/disk.ts";

@@ -1,5 +1,5 @@
-// Frames: one WebSocket message each. Byte 0: kind (bit 7: payload compressed); then the channel as a varint; then the payload.
-// Pure: bytes in, frames out.
+// Frames: one WebSocket message each. Byte 0: kind (bit 7: payload compressed); then the channel as a varint; then the
+// payload. Pure: bytes in, frames out.
 import { RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 

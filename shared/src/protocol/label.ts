@@ -2,7 +2,9 @@
 import { z } from "zod";
 import { LIMITS } from "../limits.ts";
 
-/** Without characters that nobody sees, or that turn what stands around them about: two names that look alike are alike. */
+/**
+ * Without characters that nobody sees, or that turn what stands around them about: two names that look alike are alike.
+ */
 export const label = z
   .string()
   .max(LIMITS.deviceName)

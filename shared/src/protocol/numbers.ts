@@ -13,7 +13,10 @@ export const countOrResult = z
   .transform(Number)
   .pipe(z.int().min(-Number.MAX_SAFE_INTEGER).max(Number.MAX_SAFE_INTEGER));
 
-/** A list of at most `lengthMax` of the former, none above `max`. Looked at in one go: a schema for each of 200,000 takes a tenth of a second. */
+/**
+ * A list of at most `lengthMax` of the former, none above `max`. Looked at in one go: a schema for each of 200,000
+ * takes a tenth of a second.
+ */
 export function counts(lengthMax: number, max: number = Number.MAX_SAFE_INTEGER): z.ZodType<number[]> {
   return z.custom<unknown[]>(Array.isArray, "not a list").transform((list, context) => {
     if (list.length > lengthMax) return faulty(context, `more than ${lengthMax} numbers`);

@@ -9,7 +9,10 @@ const FRAME_BYTES_MIN = 1024;
 const STARTUP_FRAME_BYTES = 4 * 1024;
 const FRAME_SECONDS = 0.02;
 const WINDOW_GAIN = 1.5;
-/** While the rate still grows from acknowledgement to acknowledgement: doubling per round trip needs 2/ln 2 (BBR's startup gain). */
+/**
+ * While the rate still grows from acknowledgement to acknowledgement: doubling per round trip needs 2/ln 2 (BBR's
+ * startup gain).
+ */
 const STARTUP_GAIN = 2.885;
 const STARTUP_WINDOW_BYTES = 32 * 1024;
 /** The server keeps what it has not read. */
@@ -120,14 +123,18 @@ export class Pacing {
     if (last === undefined) return true;
     this.ackedSentMs = last.sentMs;
     this.measureRoundTrip(last, alone, nowMs);
-    // Acknowledgements that waited for a busy program come close upon each other: nothing arrives faster than it was sent.
+    // Acknowledgements that waited for a busy program come close upon each other: nothing arrives faster than it was
+    // sent.
     const spanMs = Math.max(nowMs - last.ackedThenMs, last.sentMs - last.ackedSentThenMs);
     if (spanMs > 0) keepLargest(this.rates, { perSecond: ((total - last.ackedThen) * 1000) / spanMs, atMs: nowMs });
     if (this.isStarting && total >= this.roundEnd) this.endRound();
     return true;
   }
 
-  /** A request was answered within so long: the round trip is no longer, whatever lay on the line before the first frame of bulk. */
+  /**
+   * A request was answered within so long: the round trip is no longer, whatever lay on the line before the first frame
+   * of bulk.
+   */
   answeredWithin(ms: number, nowMs: number): void {
     const { answer } = this;
     if (answer === undefined || nowMs - answer.atMs > ANSWER_LIFE_MS || ms <= answer.ms)

@@ -1,4 +1,5 @@
-// Acknowledgements of bulk: soon, but not one for each frame; and none while more lies unread than may come on (rule W9).
+// Acknowledgements of bulk: soon, but not one for each frame; and none while more lies unread than may come on (rule
+// W9).
 import type { Clock, Timer } from "../host/clock.ts";
 
 /** Bulk is acknowledged when this much is unacknowledged, but no more often than each GAP_MS; else after a moment. */

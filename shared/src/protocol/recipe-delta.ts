@@ -1,4 +1,5 @@
-// A recipe said as a delta: runs of chunks of recipes that both sides hold, and descriptors for the rest (rule W31). Pure.
+// A recipe said as a delta: runs of chunks of recipes that both sides hold, and descriptors for the rest (rule W31).
+// Pure.
 import { RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { RecipeIndex } from "../model/recipe-index.ts";
@@ -86,8 +87,9 @@ const PIECE_BYTES = DESCRIPTOR_BYTES * 4096;
 const RUN_BYTES = 28;
 
 /**
- * @throws RunnelError Invalid when a part names chunks that the held recipes do not have, TooLarge past LIMITS.recipeDescriptors (a few bytes of runs
- * could ask for any memory: counted before anything is copied), Corrupt for descriptors that are none.
+ * @throws RunnelError Invalid when a part names chunks that the held recipes do not have, TooLarge past
+ * LIMITS.recipeDescriptors (a few bytes of runs could ask for any memory: counted before anything is copied), Corrupt
+ * for descriptors that are none.
  */
 export function decodeRecipeDelta(parts: readonly RecipePart[], held: readonly Recipe[]): Recipe {
   let chunks = 0;

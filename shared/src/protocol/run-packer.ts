@@ -11,7 +11,10 @@ export function isFastLine(ratePerSecond: number): boolean {
 
 const SLOW_LINE_LEVEL = 3;
 const FAST_LINE_LEVEL = 1;
-/** Levels against old bytes: zstd looks all of them through from level 5 on, and a level less says several times as much. */
+/**
+ * Levels against old bytes: zstd looks all of them through from level 5 on, and a level less says several times as
+ * much.
+ */
 const SLOW_LINE_DELTA_LEVEL = 6;
 const FAST_LINE_DELTA_LEVEL = 3;
 /** A save of a small file waits for its bytes longer than for these milliseconds of a core, which take a tenth off. */

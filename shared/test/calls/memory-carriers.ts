@@ -1,4 +1,5 @@
-// Two carriers that are connected in memory, without a limit: for tests of what is spoken over them. Texts arrive in a later turn.
+// Two carriers that are connected in memory, without a limit: for tests of what is spoken over them. Texts arrive in a
+// later turn.
 import type { Carrier } from "../../src/calls/carrier.ts";
 
 export class MemoryCarrier implements Carrier {

@@ -5,7 +5,10 @@ export interface DiskUnderTest {
   disk: Disk;
   /** Absolute path of an empty folder that is there. */
   folder: string;
-  /** Makes a file in `folder` whose name is these bytes, by other means than the disk; missing where the engine cannot have one. */
+  /**
+   * Makes a file in `folder` whose name is these bytes, by other means than the disk; missing where the engine cannot
+   * have one.
+   */
   makeRawName?: (name: Uint8Array) => Promise<void>;
   dispose(): Promise<void>;
 }

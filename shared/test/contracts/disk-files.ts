@@ -156,7 +156,8 @@ export function describeFiles(context: DiskContext): void {
         return file.close();
       }
       expect(first).toBe("writer");
-      // A library that handles every signal for a moment leaves them as the system has them: this one would end the process.
+      // A library that handles every signal for a moment leaves them as the system has them: this one would end the
+      // process.
       const handle = (): void => undefined;
       process.on("SIGIO", handle).off("SIGIO", handle);
       expect(await file.takeLease(wanted.resolve)).toBe("taken");

@@ -1,6 +1,6 @@
-// Campaigns in a process of their own: node child.ts '{"module", "name", "seed", "inputs", "isGuided", "inputPath"}'; without a name all targets, one after
-// another. The input under way lies in a file, for
-// when the process does not live to tell of it; each line of its output is a sign of life, the last one the report.
+// Campaigns in a process of their own: node child.ts '{"module", "name", "seed", "inputs", "isGuided", "inputPath"}';
+// without a name all targets, one after another. The input under way lies in a file, for when the process does not live
+// to tell of it; each line of its output is a sign of life, the last one the report.
 import { openSync, writevSync } from "node:fs";
 import { Campaign, type CampaignReport } from "./campaign.ts";
 import { MemoryGrowth } from "./memory-growth.ts";

@@ -30,7 +30,10 @@ export class Coverage {
     return fresh > 0;
   }
 
-  /** Positions that were not covered before. A function is within another's range and has a range of its own: each has its own positions. */
+  /**
+   * Positions that were not covered before. A function is within another's range and has a range of its own: each has
+   * its own positions.
+   */
   #script({ url, functions }: Profiler.ScriptCoverage, keep: boolean): number {
     let fresh = 0;
     for (const { ranges } of functions) {

@@ -2,7 +2,10 @@
 
 /** Share of the inputs after which all is loaded, and most of what is kept of the inputs is there. */
 const SETTLED = 0.2;
-/** Memory outside the heap, such as a decompressor's, is freed in a turn after the collection that has found its owner gone. */
+/**
+ * Memory outside the heap, such as a decompressor's, is freed in a turn after the collection that has found its owner
+ * gone.
+ */
 const COLLECTIONS = 3;
 
 export class MemoryGrowth {

@@ -1,4 +1,5 @@
-// Several messages as one input: each with its length before it. Any bytes are a list, so that none of the fuzzer's mistakes is lost on it.
+// Several messages as one input: each with its length before it. Any bytes are a list, so that none of the fuzzer's
+// mistakes is lost on it.
 const LENGTH_BYTES = 2;
 const MESSAGE_BYTES_MAX = 0xffff;
 

@@ -1,4 +1,5 @@
-// Mistakes in an input: in its bytes, in the items of its CBOR, in the order of its messages; and parts of other inputs in place of its own.
+// Mistakes in an input: in its bytes, in the items of its CBOR, in the order of its messages; and parts of other inputs
+// in place of its own.
 import type { SeededRandom } from "../../src/host/simulated/seeded-random.ts";
 import { encodeCbor } from "../../src/protocol/cbor.ts";
 import { type CborItem, cborItems } from "./cbor-items.ts";

@@ -1,4 +1,5 @@
-// Decoders with a bug each, which a fuzzer has to find: behind conditions that only bytes chosen one after another meet.
+// Decoders with a bug each, which a fuzzer has to find: behind conditions that only bytes chosen one after another
+// meet.
 import { Channel } from "../../src/protocol/channel.ts";
 import { encodeMessage } from "../../src/protocol/cbor.ts";
 import { FRAME, decodeFrame, encodeFrame } from "../../src/protocol/frame.ts";
@@ -36,7 +37,10 @@ function isLetter(byte = 0): boolean {
   return byte > 0x40 && byte < 0x50;
 }
 
-/** A connection's state machine that fails when a channel was opened, written to, cancelled, given credit and then sent bulk. */
+/**
+ * A connection's state machine that fails when a channel was opened, written to, cancelled, given credit and then sent
+ * bulk.
+ */
 function brokenStates(): FuzzTarget {
   return {
     structure: "messages",

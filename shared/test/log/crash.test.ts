@@ -32,7 +32,10 @@ class Life {
     this.machine = new LogMachine(seed);
   }
 
-  /** Runs random calls and cuts the power after a random number of disk operations, in the middle of whatever is going on. */
+  /**
+   * Runs random calls and cuts the power after a random number of disk operations, in the middle of whatever is going
+   * on.
+   */
   async run(): Promise<void> {
     const { machine, random } = this;
     const opened = await machine.open();

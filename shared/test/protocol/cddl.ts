@@ -1,4 +1,5 @@
-// Reads the CDDL (RFC 8610) that PROTOCOL.md uses: enough to say of a value whether it has a form, and to make values of and near that form.
+// Reads the CDDL (RFC 8610) that PROTOCOL.md uses: enough to say of a value whether it has a form, and to make values
+// of and near that form.
 
 interface Occurrence {
   min: number;

@@ -1,4 +1,5 @@
-// PROTOCOL.md against the code: its CDDL against the schemas, its bytes against the golden vectors, its tables against those of the code.
+// PROTOCOL.md against the code: its CDDL against the schemas, its bytes against the golden vectors, its tables against
+// those of the code.
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// A server's connection under random frames and a conversation with mistakes: it never throws into the link, never leaves anyone waiting.
+// A server's connection under random frames and a conversation with mistakes: it never throws into the link, never
+// leaves anyone waiting.
 import { describe, expect, test } from "@jest/globals";
 import { SeededRandom } from "../../src/host/simulated/seeded-random.ts";
 import { Channel } from "../../src/protocol/channel.ts";

@@ -1,4 +1,5 @@
-// Throws frames at a server's connection: random ones, and a recorded conversation with mistakes in it. Reports what must never happen.
+// Throws frames at a server's connection: random ones, and a recorded conversation with mistakes in it. Reports what
+// must never happen.
 import { RunnelError } from "../../src/errors.ts";
 import type { Link, LinkEvents } from "../../src/host/link.ts";
 import type { Clock } from "../../src/host/clock.ts";

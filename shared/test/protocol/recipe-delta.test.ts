@@ -1,4 +1,5 @@
-// Recipes as deltas: what is decoded is what was encoded, an edit costs what was edited, and nothing is reserved on a peer's word.
+// Recipes as deltas: what is decoded is what was encoded, an edit costs what was edited, and nothing is reserved on a
+// peer's word.
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { LIMITS } from "../../src/limits.ts";

@@ -1,4 +1,5 @@
-// An Executor for tests of the protocol: zstd of node:zlib, nothing else. A compression takes some turns of the loop, as on threads.
+// An Executor for tests of the protocol: zstd of node:zlib, nothing else. A compression takes some turns of the loop,
+// as on threads.
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { RunnelError } from "../../src/errors.ts";
 import type { Executor } from "../../src/host/executor.ts";

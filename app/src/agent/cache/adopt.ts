@@ -5,8 +5,8 @@ import type { ContentFiles } from "./content-files.ts";
 import type { Content } from "./content.ts";
 
 /**
- * Makes the file at an absolute path the content's: a second name where it lies in the same root and has that length, else a copy within
- * the system. @throws TypeError for a path outside the roots, NotFound, NoSpace, Io.
+ * Makes the file at an absolute path the content's: a second name where it lies in the same root and has that length,
+ * else a copy within the system. @throws TypeError for a path outside the roots, NotFound, NoSpace, Io.
  */
 export async function takeIn(
   path: string,

@@ -1,5 +1,6 @@
-// Cache: contents of versions as sparse files with a presence map, their recipes, and an index of their chunks. Rebuildable: losing it
-// costs bandwidth. Keyed by version; a content also has its OID, by which it survives a new epoch.
+// Cache: contents of versions as sparse files with a presence map, their recipes, and an index of their chunks.
+// Rebuildable: losing it costs bandwidth. Keyed by version; a content also has its OID, by which it survives a new
+// epoch.
 import type { ByteRange } from "@runnel/native/drive";
 import type { DiskFile, Recipe, VersionId } from "@runnel/shared";
 
@@ -16,7 +17,10 @@ export interface CachedContent {
   readonly oid: Uint8Array | undefined;
 }
 
-/** Keeps a content from being evicted until it is disposed of (open files, transfers); to dispose of it again does nothing. */
+/**
+ * Keeps a content from being evicted until it is disposed of (open files, transfers); to dispose of it again does
+ * nothing.
+ */
 export interface Hold extends Disposable {
   readonly content: CachedContent;
 }
@@ -31,8 +35,9 @@ export interface FoundChunk {
 }
 
 /**
- * Knowledge of bytes that are written: that they are whole chunks of the content's recipe, if it has one; their own descriptors; or nothing: then they are
- * a range that lies across chunks, and unverified until the chunk is here (F141).
+ * Knowledge of bytes that are written: that they are whole chunks of the content's recipe, if it has one; their own
+ * descriptors; or nothing: then they are a range that lies across chunks, and unverified until the chunk is here
+ * (F141).
  */
 export type Written = "chunks" | Recipe | "range";
 
@@ -45,7 +50,10 @@ export interface VersionContent {
   oid: Uint8Array;
 }
 
-/** Difference between a version and an older one: the first `keptBytes` of that, then zeros, and over both the pieces, in order. */
+/**
+ * Difference between a version and an older one: the first `keptBytes` of that, then zeros, and over both the pieces,
+ * in order.
+ */
 export interface Edit {
   keptBytes: number;
   /** `from`: where the bytes lie in the file, one of the same disk; `offset`: in the content. */
@@ -55,11 +63,15 @@ export interface Edit {
 /** Methods given a content that is no longer in the cache throw Gone; after close all but close throw Interrupted. */
 export interface Cache {
   /**
-   * Finds the content of a version, if any of it is here. A content known by OID from an older epoch is found through `oid`. Bytes that another process wrote
-   * are unverified, and count as not present, until `verify`: a disk may rot, or have lost them in a power cut.
+   * Finds the content of a version, if any of it is here. A content known by OID from an older epoch is found through
+   * `oid`. Bytes that another process wrote are unverified, and count as not present, until `verify`: a disk may rot,
+   * or have lost them in a power cut.
    */
   find(version: VersionId, oid?: Uint8Array): CachedContent | undefined;
-  /** Digests what is unverified of the range (of the whole) and keeps what is right; at once when nothing is. @returns undefined when it has been evicted. */
+  /**
+   * Digests what is unverified of the range (of the whole) and keeps what is right; at once when nothing is. @returns
+   * undefined when it has been evicted.
+   */
   verify(content: CachedContent, range?: ByteRange): Promise<CachedContent | undefined>;
   /** Marks all of it unverified, as after a restart, unless it is in use. */
   markUnverified(content: CachedContent): void;
@@ -68,17 +80,22 @@ export interface Cache {
   byOid(oid: Uint8Array): CachedContent | undefined;
   /** Newest cached versions of a node, newest first. */
   versionsOf(node: number): CachedContent[];
-  /** Makes a new, empty sparse file of that size; holds the present content of that version where there is one of that size. @throws NoSpace. */
+  /**
+   * Makes a new, empty sparse file of that size; holds the present content of that version where there is one of that
+   * size. @throws NoSpace.
+   */
   create(version: VersionId, sizeBytes: number): Promise<Hold>;
   /**
-   * Makes a new, empty content of the version in place of this one, which goes when nobody holds it any more: there is space when `formerEvicted` resolves.
+   * Makes a new, empty content of the version in place of this one, which goes when nobody holds it any more: there is
+   * space when `formerEvicted` resolves.
    * @throws NoSpace.
    */
   startOver(content: CachedContent): Promise<{ hold: Hold; formerEvicted: Promise<void> }>;
   /**
-   * Takes in a file that nobody changes any more (a committed overlay of a new file): by a second name where it lies below the
-   * cache's root, else by a copy within the system. The file stays where it is (the journal removes it with `done`). `path` is absolute,
-   * below the cache's root or `adoptFrom`. `unverified`: ranges whose bytes nobody has compared with the recipe; `absent`: those that are not in the file.
+   * Takes in a file that nobody changes any more (a committed overlay of a new file): by a second name where it lies
+   * below the cache's root, else by a copy within the system. The file stays where it is (the journal removes it with
+   * `done`). `path` is absolute, below the cache's root or `adoptFrom`. `unverified`: ranges whose bytes nobody has
+   * compared with the recipe; `absent`: those that are not in the file.
    * @throws NotFound, NoSpace.
    */
   adopt(
@@ -88,8 +105,9 @@ export interface Cache {
     absent?: readonly ByteRange[],
   ): Promise<CachedContent>;
   /**
-   * The file of `content` becomes that of another version, written where the two differ; `content` is gone. What cannot be written is absent. `release` releases
-   * the `holds` that the caller knows of, or returns false, when it is still needed as it is. @throws Busy then, and while anybody else uses it.
+   * The file of `content` becomes that of another version, written where the two differ; `content` is gone. What cannot
+   * be written is absent. `release` releases the `holds` that the caller knows of, or returns false, when it is still
+   * needed as it is. @throws Busy then, and while anybody else uses it.
    */
   edit(
     content: CachedContent,
@@ -97,7 +115,10 @@ export interface Cache {
     next: VersionContent,
     edit: Edit,
   ): Promise<CachedContent>;
-  /** Sets the recipe of the whole content. What came before it is unverified, unless the recipe was made from the bytes that are here. */
+  /**
+   * Sets the recipe of the whole content. What came before it is unverified, unless the recipe was made from the bytes
+   * that are here.
+   */
   setRecipe(content: CachedContent, recipe: Recipe, oid: Uint8Array, isMadeHere?: boolean): CachedContent;
 
   present(content: CachedContent): readonly ByteRange[];
@@ -114,7 +135,9 @@ export interface Cache {
   /** Opens the file for core.node's threads; read only. Close it. */
   openFile(content: CachedContent): Promise<DiskFile>;
 
-  /** Finds a chunk for each digest (32 bytes each in `digests`), verified or not: a hint. Its bytes are got by `read`. */
+  /**
+   * Finds a chunk for each digest (32 bytes each in `digests`), verified or not: a hint. Its bytes are got by `read`.
+   */
   findChunks(digests: Uint8Array): (FoundChunk | undefined)[];
 
   hold(content: CachedContent): Hold;
@@ -122,13 +145,16 @@ export interface Cache {
   /** Least recently used contents above the budget are removed. */
   evict(budgetBytes: number): Promise<void>;
   /**
-   * Registers who is asked before a content goes (evicted, replaced, failed verification), so that the drive forgets it. `mayEvict` returns false when the content
-   * is still read from: who says so holds it from then on.
+   * Registers who is asked before a content goes (evicted, replaced, failed verification), so that the drive forgets
+   * it. `mayEvict` returns false when the content is still read from: who says so holds it from then on.
    */
   onEvicting(mayEvict: (id: number) => boolean): void;
   /** Called with how many bytes of a version turned out not to be what was written. */
   onDamaged(report: (version: VersionId, bytes: number) => void): void;
-  /** Called with a sentence for a person when its index turns out to be damaged: at once for what was found, and dropped, at opening. */
+  /**
+   * Called with a sentence for a person when its index turns out to be damaged: at once for what was found, and
+   * dropped, at opening.
+   */
   onIndexDamage(report: (sentence: string) => void): void;
   /** A new epoch: versions mean nothing any more; contents with an OID stay findable by it. */
   forgetVersions(): void;

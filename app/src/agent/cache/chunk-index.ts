@@ -1,5 +1,5 @@
-// Finds the lineage of contents that has a chunk with a given digest key. A hint: rows may be missing, stale or wrong. Filled and cleared in
-// slices, so that a large file does not hold up the event loop.
+// Finds the lineage of contents that has a chunk with a given digest key. A hint: rows may be missing, stale or wrong.
+// Filled and cleared in slices, so that a large file does not hold up the event loop.
 import type { Clock, Recipe, Timer } from "@runnel/shared";
 import { DIGEST_BYTES, concatRecipes, digestAt, digestKey, sliceRecipe } from "@runnel/shared";
 import type { IndexDatabase } from "../replica/database.ts";

@@ -1,5 +1,6 @@
-// The cache over a folder of sparse files and an index in SQLite. Main thread; disk work is asynchronous. A file belongs to one content
-// for ever: one that becomes another version's gets another id and name first, on stable storage.
+// The cache over a folder of sparse files and an index in SQLite. Main thread; disk work is asynchronous. A file
+// belongs to one content for ever: one that becomes another version's gets another id and name first, on stable
+// storage.
 import type { ByteRange } from "@runnel/native/drive";
 import type { DiskFile, Recipe, VersionId } from "@runnel/shared";
 import { RunnelError, isRunnelError, recipeSize } from "@runnel/shared";
@@ -25,7 +26,10 @@ export type { CacheOptions } from "./cache-options.ts";
 /** Space freed on a full disk besides what is needed: not for every few bytes anew. */
 const SPARE_BYTES = 1024 * 1024;
 
-/** Opens or makes a cache; a damaged index means an empty one. @throws RunnelError Version when a newer program made it, Io, NoSpace. */
+/**
+ * Opens or makes a cache; a damaged index means an empty one. @throws RunnelError Version when a newer program made it,
+ * Io, NoSpace.
+ */
 export async function openCache(options: CacheOptions): Promise<Cache> {
   const boot = options.boot ?? systemBoot();
   const db = openDatabase(options.path, CACHE_FORMAT, boot);

@@ -63,7 +63,10 @@ export class ContentFiles {
     await this.#removeAt(this.#place(id));
   }
 
-  /** Removes what is not in `sizes` (by id) or has another length; returns the ids that are there. Makes the folder if it is missing. */
+  /**
+   * Removes what is not in `sizes` (by id) or has another length; returns the ids that are there. Makes the folder if
+   * it is missing.
+   */
   async sweep(sizes: ReadonlyMap<number, number>): Promise<Set<number>> {
     await this.#makeFolders(this.#folder);
     const present = new Set<number>();

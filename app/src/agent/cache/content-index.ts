@@ -2,9 +2,9 @@
 import type { DatabaseFormat, IndexDatabase, Query } from "../replica/database.ts";
 
 /**
- * `node` 0: belongs to no version. `lineage`: the first content in a row of transformed ones; chunks are indexed by it, so that an edit
- * changes the rows of the edit only. `held`: bytes present. `indexed`: chunks of the recipe that are in `chunks`. `runs`: what was written to
- * contents without a recipe.
+ * `node` 0: belongs to no version. `lineage`: the first content in a row of transformed ones; chunks are indexed by it,
+ * so that an edit changes the rows of the edit only. `held`: bytes present. `indexed`: chunks of the recipe that are in
+ * `chunks`. `runs`: what was written to contents without a recipe.
  */
 export const CACHE_FORMAT: DatabaseFormat = {
   what: "cache index",

@@ -80,7 +80,10 @@ export class ContentLifecycle {
     this.#deps.chunks.replace(undefined, content);
   }
 
-  /** A file that now holds these bytes becomes the content of a version. `old`: what the lineage's chunks in the index are those of. */
+  /**
+   * A file that now holds these bytes becomes the content of a version. `old`: what the lineage's chunks in the index
+   * are those of.
+   */
   complete(
     content: Content,
     identity: Identity,
@@ -140,7 +143,10 @@ export class ContentLifecycle {
     }
   }
 
-  /** Evicts it, unless it is still read from. A file that cannot be removed now is removed at the next opening, being unknown then. */
+  /**
+   * Evicts it, unless it is still read from. A file that cannot be removed now is removed at the next opening, being
+   * unknown then.
+   */
   async remove(content: Content): Promise<void> {
     if (content.isEvicted || !this.#readers.every((mayEvict) => mayEvict(content.id))) return;
     this.#deps.contents.remove(content);

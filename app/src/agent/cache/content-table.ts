@@ -1,5 +1,6 @@
-// The contents of the cache: those in use or used lately in memory, all of them in the index. Owns what is written to the index and
-// when: ranges go there after their bytes, at the latest a second later, when nobody holds the content any more, and at close.
+// The contents of the cache: those in use or used lately in memory, all of them in the index. Owns what is written to
+// the index and when: ranges go there after their bytes, at the latest a second later, when nobody holds the content
+// any more, and at close.
 import type { Clock, DiskFile, Timer } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { IndexDatabase } from "../replica/database.ts";
@@ -74,8 +75,8 @@ export class ContentTable {
   }
 
   /**
-   * Inserts a row without version, recipe and bytes. `lineage` undefined begins one. `near`: its file is to lie in the folder of that content's, which is there: a full
-   * disk has space for a name, but not for a folder.
+   * Inserts a row without version, recipe and bytes. `lineage` undefined begins one. `near`: its file is to lie in the
+   * folder of that content's, which is there: a full disk has space for a name, but not for a folder.
    */
   insert(sizeBytes: number, lineage?: number, near?: number): Content {
     let id = this.#lastId + 1;
@@ -128,7 +129,10 @@ export class ContentTable {
     this.#storeOne(content);
   }
 
-  /** The content's file, opened for writing. It stays open while the content is worked with, and then for as long as `rest` says. */
+  /**
+   * The content's file, opened for writing. It stays open while the content is worked with, and then for as long as
+   * `rest` says.
+   */
   file(content: Content): Promise<DiskFile> {
     this.#idle.delete(content);
     content.file ??= this.#deps.files.open(content.id, "write").catch((error: unknown) => {
@@ -138,7 +142,10 @@ export class ContentTable {
     return content.file;
   }
 
-  /** Called when nobody works with the content just now: its file is closed when nobody holds it, else once those of many others rest too. */
+  /**
+   * Called when nobody works with the content just now: its file is closed when nobody holds it, else once those of
+   * many others rest too.
+   */
   async becomeIdle(content: Content): Promise<void> {
     if (content.working > 0 || content.verifying !== undefined) return;
     this.#idle.delete(content);

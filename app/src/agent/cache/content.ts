@@ -18,7 +18,10 @@ export class Content {
   indexed: number;
   /** Bytes that are here and known to be right: written or digested lately, by this process. Sorted and disjoint. */
   ranges: ByteRange[] = [];
-  /** Bytes that a former process wrote, or that were written long ago, and nobody has digested since; not in `ranges` [F53]. */
+  /**
+   * Bytes that a former process wrote, or that were written long ago, and nobody has digested since; not in `ranges`
+   * [F53].
+   */
   unverified: ByteRange[];
   /** Present ranges are newer than in the index. */
   isChanged = false;

@@ -1,4 +1,5 @@
-// Finds the chunks that an edit changed: those between what two recipes have in common at their beginning and at their end. Pure.
+// Finds the chunks that an edit changed: those between what two recipes have in common at their beginning and at their
+// end. Pure.
 import type { Recipe } from "@runnel/shared";
 import { DIGEST_BYTES, digestAt } from "@runnel/shared";
 
@@ -10,7 +11,9 @@ export interface RecipeDifference {
   oldTo: number;
 }
 
-/** Compares two recipes; only the first `indexed` chunks of `old` count as known (all of them when it is their number). */
+/**
+ * Compares two recipes; only the first `indexed` chunks of `old` count as known (all of them when it is their number).
+ */
 export function changedChunks(old: Recipe | undefined, indexed: number, next: Recipe): RecipeDifference {
   const count = next.lengths.length;
   if (old === undefined) return { from: 0, to: count, oldTo: 0 };

@@ -1,5 +1,5 @@
-// Verifies that a cached content is still as it was written: its bytes are digested and compared with the recipe's chunks and with runs that were
-// written before there was a recipe [F53]. What is not is dropped: it is fetched again.
+// Verifies that a cached content is still as it was written: its bytes are digested and compared with the recipe's
+// chunks and with runs that were written before there was a recipe [F53]. What is not is dropped: it is fetched again.
 import type { ByteRange } from "@runnel/native/drive";
 import type { DiskFile, Executor, Recipe, VersionId } from "@runnel/shared";
 import { DIGEST_BYTES, chunkAt, digestAt, isRunnelError } from "@runnel/shared";
@@ -64,7 +64,10 @@ export class Verifier {
     });
   }
 
-  /** Bytes of the range were written that nothing verifies: chunks that they make whole are compared with the recipe [F141]. */
+  /**
+   * Bytes of the range were written that nothing verifies: chunks that they make whole are compared with the recipe
+   * [F141].
+   */
   async verifyCompleted(content: Content, range: ByteRange): Promise<void> {
     const completed = chunksIn(content, range).filter((chunk) => content.absent(chunk).length === 0);
     for (const chunk of completed) {

@@ -25,7 +25,9 @@ export class ControlServer {
     return this.#connections.size;
   }
 
-  /** Listens for this user's faces only. The caller holds the home's lock, so a socket that is there is a dead agent's. */
+  /**
+   * Listens for this user's faces only. The caller holds the home's lock, so a socket that is there is a dead agent's.
+   */
   async listen(path: string): Promise<void> {
     await listenPrivately(this.#server, path, "open the control socket");
     this.#path = path;

@@ -1,5 +1,5 @@
-// Finds out whether a folder can become a mount point, and where a path leads, without ever touching a mount of Runnel: the
-// path is walked part by part, and the mount table is asked before each part is looked at.
+// Finds out whether a folder can become a mount point, and where a path leads, without ever touching a mount of Runnel:
+// the path is walked part by part, and the mount table is asked before each part is looked at.
 import { dirname, join, resolve } from "node:path";
 import { isRunnelMount, isWithin, type MountTableEntry, RunnelError } from "@runnel/shared";
 import type { FolderView } from "./host/folder-view.ts";
@@ -22,8 +22,8 @@ export interface ResolvedPath {
 }
 
 /**
- * Walks a path. @throws RunnelError NotFound when a folder above its end is missing (unless the end `mayBeMissing`), NotFolder for a file above it and
- * for a circle of symlinks, Denied, NameTooLong.
+ * Walks a path. @throws RunnelError NotFound when a folder above its end is missing (unless the end `mayBeMissing`),
+ * NotFolder for a file above it and for a circle of symlinks, Denied, NameTooLong.
  */
 export async function resolvePath(
   asked: string,
@@ -83,7 +83,8 @@ export interface OwnFolders {
 }
 
 /**
- * With `isDead`, what an earlier agent left there covers the folder, and is not touched: what lies in the folder was looked at then.
+ * With `isDead`, what an earlier agent left there covers the folder, and is not touched: what lies in the folder was
+ * looked at then.
  * @throws RunnelError with one sentence when a drive cannot be mounted at this path.
  */
 export async function checkMountPoint(
@@ -125,8 +126,8 @@ export async function checkMountPoint(
 }
 
 /**
- * A folder that Runnel is to keep something in, followed to where it leads. @throws RunnelError Invalid when that is in a drive: whoever answers
- * the drive would wait for itself.
+ * A folder that Runnel is to keep something in, followed to where it leads. @throws RunnelError Invalid when that is in
+ * a drive: whoever answers the drive would wait for itself.
  */
 export async function resolveOwnFolder(
   asked: string,

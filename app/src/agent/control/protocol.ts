@@ -1,5 +1,5 @@
-// The control protocol's own numbers: what the faces of the agent (command line, tray) speak to it on its local socket. The messages are those of
-// shared/src/calls/, the verbs those of app/src/verbs/.
+// The control protocol's own numbers: what the faces of the agent (command line, tray) speak to it on its local socket.
+// The messages are those of shared/src/calls/, the verbs those of app/src/verbs/.
 
 /** Raised when an old face would misunderstand a new agent or the other way round. */
 export const CONTROL_VERSION = 1;

@@ -1,4 +1,5 @@
-// journal/data/: the files with unsent bytes. The drive makes and writes them; here they are synced, measured and removed.
+// journal/data/: the files with unsent bytes. The drive makes and writes them; here they are synced, measured and
+// removed.
 import type { DiskRoot, Executor } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import type { JournalCommit } from "./journal.ts";

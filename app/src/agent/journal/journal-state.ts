@@ -81,7 +81,10 @@ export class JournalState {
     return this.#uses.has(file);
   }
 
-  /** Commits whose place no other one has taken, or takes as soon as its bytes are on stable storage; in the order of their records. */
+  /**
+   * Commits whose place no other one has taken, or takes as soon as its bytes are on stable storage; in the order of
+   * their records.
+   */
   current(): PendingCommit[] {
     const replaced = new Set([...this.#pending.values()].flatMap(({ replaces }) => replaces.map(keyOf)));
     return this.entries().filter(({ commit }) => !replaced.has(keyOf(commit)));

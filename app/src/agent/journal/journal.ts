@@ -1,5 +1,6 @@
-// Journal: operations not yet acknowledged, with their unsent bytes in `data/` (there before the record that names them). An append-only log
-// (shared/src/log); the only precious file of the agent. It survives a crash, and the loss of cache and replica.
+// Journal: operations not yet acknowledged, with their unsent bytes in `data/` (there before the record that names
+// them). An append-only log (shared/src/log); the only precious file of the agent. It survives a crash, and the loss of
+// cache and replica.
 import type { ByteRange } from "@runnel/native/drive";
 import type { RunnelError } from "@runnel/shared";
 
@@ -52,33 +53,44 @@ export interface Journal {
   /** Absolute path of data/: overlays are created there by the drive. */
   readonly dataFolder: string;
   /**
-   * The next operation number; never given twice for an instance, across crashes (blocks of numbers are reserved in the log).
+   * The next operation number; never given twice for an instance, across crashes (blocks of numbers are reserved in the
+   * log).
    * @throws Busy when thousands were taken faster than the log could reserve more.
    */
   nextNumber(): number;
   /** A new instance: after the server refused a number, or a new epoch. */
   renew(): Promise<void>;
   /**
-   * Records a commit; resolves when the record is with the operating system: it survives a killed process, and is on stable storage a
-   * second later. `isDurable`: resolves when data and record, and all that was put before, are on stable storage. On failure it is not recorded.
-   * `replaces`: commits whose contents this one holds, or is; they are done with it, in one step [F100].
+   * Records a commit; resolves when the record is with the operating system: it survives a killed process, and is on
+   * stable storage a second later. `isDurable`: resolves when data and record, and all that was put before, are on
+   * stable storage. On failure it is not recorded. `replaces`: commits whose contents this one holds, or is; they are
+   * done with it, in one step [F100].
    * @throws NotFound for a missing data file (durable only), NoSpace, Io.
    */
   put(commit: JournalCommit, isDurable: boolean, replaces?: readonly JournalCommit[]): Promise<void>;
-  /** The server has it (or a person gave it up): its data files go once the record of this is on stable storage. Harmless when repeated. */
+  /**
+   * The server has it (or a person gave it up): its data files go once the record of this is on stable storage.
+   * Harmless when repeated.
+   */
   done(instance: string, n: number): Promise<void>;
-  /** Numbers of `instance` that are done and, after a power cut, might not be: the server must still know what became of them. */
+  /**
+   * Numbers of `instance` that are done and, after a power cut, might not be: the server must still know what became of
+   * them.
+   */
   ending(): Iterable<number>;
   /** Removes data files that nobody will record any more; those that a commit names stay. */
   discard(files: readonly string[]): Promise<void>;
   /** Commits that are not done, oldest first: after opening, what a former process left. */
   pending(): JournalCommit[];
   /**
-   * Commits of a former process whose bytes a power cut may have taken (within a second of the put), or whose files are gone: not to be
-   * committed as they are. Their records and files stay until `done`.
+   * Commits of a former process whose bytes a power cut may have taken (within a second of the put), or whose files are
+   * gone: not to be committed as they are. Their records and files stay until `done`.
    */
   unverified(): JournalCommit[];
-  /** Digests its bytes. @returns false when they are not those that came to stable storage: it is unverified from here on. */
+  /**
+   * Digests its bytes. @returns false when they are not those that came to stable storage: it is unverified from here
+   * on.
+   */
   verify(commit: JournalCommit): Promise<boolean>;
   /** Why the last attempt to bring things to stable storage in the background failed; undefined when it succeeded. */
   problem(): RunnelError | undefined;

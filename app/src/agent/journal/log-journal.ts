@@ -1,5 +1,6 @@
-// The journal over the shared log. Rounds run one after another: each brings the data of all unsynced commits to stable storage, then
-// says so in the log, then removes the files of what is done. Numbers, renewals and rotations take their turn between rounds.
+// The journal over the shared log. Rounds run one after another: each brings the data of all unsynced commits to stable
+// storage, then says so in the log, then removes the files of what is done. Numbers, renewals and rotations take their
+// turn between rounds.
 import { randomBytes } from "node:crypto";
 import type { Clock, DiskRoot, Executor, Log, Timer } from "@runnel/shared";
 import { RunnelError, fromSystemError, isRunnelError, openLog } from "@runnel/shared";
@@ -42,8 +43,8 @@ interface Waiting {
 }
 
 /**
- * Opens or makes a journal. One process at a time. @throws RunnelError Version when a newer program wrote it, Corrupt when its log is
- * damaged (never skipped: it is the only copy), Io, NoSpace.
+ * Opens or makes a journal. One process at a time. @throws RunnelError Version when a newer program wrote it, Corrupt
+ * when its log is damaged (never skipped: it is the only copy), Io, NoSpace.
  */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   const { root, folder, boot = systemBoot() } = options;

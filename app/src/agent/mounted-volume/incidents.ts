@@ -1,4 +1,5 @@
-// Keeps what went wrong lately and was shown to no program, and which contents met another one: a person is shown it with the status.
+// Keeps what went wrong lately and was shown to no program, and which contents met another one: a person is shown it
+// with the status.
 import type { VersionId } from "@runnel/shared";
 import type { MountStatus } from "../mount-status.ts";
 

@@ -17,7 +17,10 @@ import type { WholeListing } from "../wire/whole-listing.ts";
 import type { Incidents } from "./incidents.ts";
 import type { MountDeps } from "./mount-deps.ts";
 
-/** Interval at which the cache is brought down to its budget: a fast line fills so much of a disk meanwhile, and no more. */
+/**
+ * Interval at which the cache is brought down to its budget: a fast line fills so much of a disk meanwhile, and no
+ * more.
+ */
 const KEEP_CACHE_EVERY_MS = 1000;
 
 export interface LifecycleDeps extends MountDeps {
@@ -57,7 +60,10 @@ export class Lifecycle {
     return this.finishing !== undefined;
   }
 
-  /** Resolves once the drive is attached and its root is listed. @throws what a person must know; nothing is left mounted then. */
+  /**
+   * Resolves once the drive is attached and its root is listed. @throws what a person must know; nothing is left
+   * mounted then.
+   */
   async begin(): Promise<void> {
     const { session, wholeListing, tree, drive, requestHandler, release } = this.deps;
     try {
@@ -78,8 +84,8 @@ export class Lifecycle {
   }
 
   /**
-   * Ends the mount. Whoever asks first gives the reason; all wait until nothing is open, since the next mount opens the same journal. With `force` what is under
-   * way fails at once for want of a connection, and is kept as unsent.
+   * Ends the mount. Whoever asks first gives the reason; all wait until nothing is open, since the next mount opens the
+   * same journal. With `force` what is under way fails at once for want of a connection, and is kept as unsent.
    */
   async finish(reason: string, force: boolean): Promise<void> {
     this.finishing ??= this.closeAll(reason);
@@ -152,7 +158,10 @@ export class Lifecycle {
     if (!this.isEnding) this.deps.wholeListing.begin();
   }
 
-  /** Gives the drive the root as a former mount knew it: it can be shown without the server. Returns false where there was none. */
+  /**
+   * Gives the drive the root as a former mount knew it: it can be shown without the server. Returns false where there
+   * was none.
+   */
   private showKnown(): boolean {
     const { replica, drive, tree } = this.deps;
     const facts = replica.facts();

@@ -1,5 +1,5 @@
-// A mount as the control API sees it. Engines are for open-mount.ts (or a simulation) to choose; wiring.ts puts the services around a volume and a drive
-// together, lifecycle.ts begins and ends them.
+// A mount as the control API sees it. Engines are for open-mount.ts (or a simulation) to choose; wiring.ts puts the
+// services around a volume and a drive together, lifecycle.ts begins and ends them.
 import { type Predicate, RunnelError } from "@runnel/shared";
 import { RemoveTree } from "../drive/remove-tree.ts";
 import type { Mount, MountSettings, UnsentFiles } from "../mount.ts";
@@ -22,7 +22,10 @@ export class MountedVolume implements Mount {
     this.unsentFiles = this.deps.unsentFiles;
   }
 
-  /** Resolves once it is usable: attached, and the root is listed. @throws what a person must know; nothing is left mounted then. */
+  /**
+   * Resolves once it is usable: attached, and the root is listed. @throws what a person must know; nothing is left
+   * mounted then.
+   */
   static async open(deps: MountDeps): Promise<MountedVolume> {
     const mount = new MountedVolume(deps);
     await mount.deps.lifecycle.begin();

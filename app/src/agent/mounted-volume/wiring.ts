@@ -1,4 +1,5 @@
-// Puts the services of a mount together around a volume and a drive. Each is made once, of those before it; what is made later is reached by a function.
+// Puts the services of a mount together around a volume and a drive. Each is made once, of those before it; what is
+// made later is reached by a function.
 import { hostname } from "node:os";
 import { WINDOWS_PERSON } from "@runnel/native/drive";
 import { OwnChanges } from "../changes/own-changes.ts";

@@ -1,5 +1,6 @@
-// The agent's SQLite files: indexes that can be rebuilt, so they are never synced (synchronous=OFF) and a damaged one is begun anew
-// (docs/FORMAT.md, "The agent's journal, cache and replica"). Every page is checked when it is read, by core.node. The only place that imports better-sqlite3. Synchronous, main thread.
+// The agent's SQLite files: indexes that can be rebuilt, so they are never synced (synchronous=OFF) and a damaged one
+// is begun anew (docs/FORMAT.md, "The agent's journal, cache and replica"). Every page is checked when it is read, by
+// core.node. The only place that imports better-sqlite3. Synchronous, main thread.
 /* oxlint-disable node/no-sync -- names of a database that is about to be opened, before its mount is */
 import { renameSync, rmSync } from "node:fs";
 import { checkPages } from "@runnel/native";
@@ -19,7 +20,10 @@ export interface DatabaseFormat {
   schema: string;
 }
 
-/** End of the last process that had the file open. Killed: the process died, the system went on, so all that was written is there. */
+/**
+ * End of the last process that had the file open. Killed: the process died, the system went on, so all that was written
+ * is there.
+ */
 export type LastEnd = "none" | "closed" | "killed" | "powerCut";
 
 /** Pages kept in memory, KiB. */
@@ -101,7 +105,10 @@ export class IndexDatabase {
     return statement.database === this.#db;
   }
 
-  /** Runs `work` in one transaction; nested calls join the outer one. A throw undoes all. It is run again when the disk is full. */
+  /**
+   * Runs `work` in one transaction; nested calls join the outer one. A throw undoes all. It is run again when the disk
+   * is full.
+   */
   atomic<T>(work: () => T): T {
     if (this.#isInTransaction) return work();
     return this.orInMemory(() => {
@@ -114,7 +121,10 @@ export class IndexDatabase {
     });
   }
 
-  /** Runs `work`; when the disk has no room for it, goes on in memory and runs it again. Nothing in these files is precious. */
+  /**
+   * Runs `work`; when the disk has no room for it, goes on in memory and runs it again. Nothing in these files is
+   * precious.
+   */
   orInMemory<T>(work: () => T): T {
     try {
       if (!this.#db.open) throw closed(this.#what);
@@ -129,7 +139,9 @@ export class IndexDatabase {
     return this.orInMemory(work);
   }
 
-  /** Called with a sentence for a person when the file turns out to be damaged: at once for what was found at opening. */
+  /**
+   * Called with a sentence for a person when the file turns out to be damaged: at once for what was found at opening.
+   */
   onDamage(report: (sentence: string) => void): void {
     this.#damageListeners.push(report);
     if (this.dropped !== undefined) report(this.dropped);
@@ -182,8 +194,9 @@ export class IndexDatabase {
 }
 
 /**
- * Opens or makes the file; ":memory:" is a file of its own. Damage that SQLite sees at open means beginning anew: after a power cut
- * the whole file is checked for it. `boot` names the system's current boot, "" for unknown (then every unclean end counts as a power cut).
+ * Opens or makes the file; ":memory:" is a file of its own. Damage that SQLite sees at open means beginning anew: after
+ * a power cut the whole file is checked for it. `boot` names the system's current boot, "" for unknown (then every
+ * unclean end counts as a power cut).
  * @throws RunnelError Version for a newer format, Io, NoSpace, Denied.
  */
 export function openDatabase(path: string, format: DatabaseFormat, boot: string = systemBoot()): IndexDatabase {
@@ -230,7 +243,10 @@ function openOnce(path: string, format: DatabaseFormat, boot: string, dropped?: 
 /** Begun anew like a damaged one, but nobody has to know. */
 class OlderFormat extends RunnelError {}
 
-/** A file without our tables. Other tables in it (an older format) make it Corrupt, so that the caller begins with an empty file. */
+/**
+ * A file without our tables. Other tables in it (an older format) make it Corrupt, so that the caller begins with an
+ * empty file.
+ */
 function begin(
   db: Database.Database,
   path: string,

@@ -1,5 +1,5 @@
-// Replica: the server's tree as this client knows it, changed only by listings and the feed. A folder is complete as of a seq or
-// unknown; "unknown" is never "absent". SQLite, rebuildable: losing it costs a new listing.
+// Replica: the server's tree as this client knows it, changed only by listings and the feed. A folder is complete as of
+// a seq or unknown; "unknown" is never "absent". SQLite, rebuildable: losing it costs a new listing.
 import type { Change, Entry, NodeState } from "@runnel/shared";
 
 export interface ReplicaFacts {
@@ -43,20 +43,33 @@ export interface Replica {
   counts(): { nodes: number; names: number; completeFolders: number };
 
   /**
-   * Part of a folder's listing as of a seq, the same one for all its parts. Names changed by the feed at a later seq stay as the feed said. With `isLast`, names of the
-   * folder that no part listed and that are not newer than `asOf` are gone, and the folder is complete as of `asOf`. Ignored for a
-   * folder that is already known as of a later seq, or is gone.
+   * Part of a folder's listing as of a seq, the same one for all its parts. Names changed by the feed at a later seq
+   * stay as the feed said. With `isLast`, names of the folder that no part listed and that are not newer than `asOf`
+   * are gone, and the folder is complete as of `asOf`. Ignored for a folder that is already known as of a later seq, or
+   * is gone.
    */
   putListing(folder: number, asOf: number, entries: readonly Entry[], isLast: boolean): void;
-  /** States read outside a listing (stat), as of a seq; older than what is known is ignored. `folder`/`name` when it was asked by name. */
+  /**
+   * States read outside a listing (stat), as of a seq; older than what is known is ignored. `folder`/`name` when it was
+   * asked by name.
+   */
   putState(asOf: number, state: NodeState | undefined, at?: { folder: number; name: string }): void;
-  /** Applies feed items in order, in one transaction. Idempotent. Returns the bindings whose meaning changed, with the old node. */
+  /**
+   * Applies feed items in order, in one transaction. Idempotent. Returns the bindings whose meaning changed, with the
+   * old node.
+   */
   apply(changes: readonly Change[]): BindingChange[];
   /** The server said that what is followed is current as of `seq`, with nothing more to apply up to it. */
   advance(seq: number): void;
-  /** The feed was interrupted: every folder is unknown until listed again; states are kept as the best guess for offline use. */
+  /**
+   * The feed was interrupted: every folder is unknown until listed again; states are kept as the best guess for offline
+   * use.
+   */
   forgetCompleteness(): void;
-  /** Called with a sentence for a person when its file turns out to be damaged: at once for what was found, and dropped, at opening. */
+  /**
+   * Called with a sentence for a person when its file turns out to be damaged: at once for what was found, and dropped,
+   * at opening.
+   */
   onDamage(report: (sentence: string) => void): void;
   close(): void;
 }

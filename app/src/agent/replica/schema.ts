@@ -3,7 +3,10 @@ import { RunnelError } from "@runnel/shared";
 import type { FileType, NodeState } from "@runnel/shared";
 import type { DatabaseFormat, Value } from "./database.ts";
 
-/** `nodes` and `folders` are keyed by their rowid, which is SQLite's smallest form; `names` is its own index. Node 0 is a tombstone. */
+/**
+ * `nodes` and `folders` are keyed by their rowid, which is SQLite's smallest form; `names` is its own index. Node 0 is
+ * a tombstone.
+ */
 export const REPLICA_FORMAT: DatabaseFormat = {
   what: "replica",
   version: 1,

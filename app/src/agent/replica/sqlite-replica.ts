@@ -1,6 +1,7 @@
-// Keeps the replica in SQLite. Synchronous on the main thread; what is not certain is "unknown". How listings and the feed meet: every name
-// carries the seq of what is known of it, and only a greater seq changes it. For a name without a row of a complete folder that seq
-// is the folder's listing or, while the feed runs on, the last item applied, whichever is greater; this is the folder's floor.
+// Keeps the replica in SQLite. Synchronous on the main thread; what is not certain is "unknown". How listings and the
+// feed meet: every name carries the seq of what is known of it, and only a greater seq changes it. For a name without a
+// row of a complete folder that seq is the folder's listing or, while the feed runs on, the last item applied,
+// whichever is greater; this is the folder's floor.
 import type { Change, Entry, NodeState } from "@runnel/shared";
 import { LIMITS } from "@runnel/shared";
 import type { IndexDatabase } from "./database.ts";
@@ -10,7 +11,9 @@ import { FILE, REPLICA_FORMAT, nodeValues, stateOf } from "./schema.ts";
 import type { Statements } from "./statements.ts";
 import { prepareStatements } from "./statements.ts";
 
-/** States kept of nodes without a name (open and removed, or reported before their listing came); the oldest go first. */
+/**
+ * States kept of nodes without a name (open and removed, or reported before their listing came); the oldest go first.
+ */
 const ORPHANS_MAX = 4 * LIMITS.feedBacklogItems;
 /** Absent names remembered of folders that are not complete; past it such a name is asked again. */
 const TOMBSTONES_MAX = 65_536;
@@ -21,8 +24,8 @@ const OF_SIZE_MAX = 12;
 const NOTHING = -1;
 
 /**
- * Opens or makes a replica; ":memory:" for one without a file. A damaged file is begun anew; after a power cut folders are unknown
- * until listed again. @throws RunnelError Version when a newer program made the file, Io, NoSpace, Denied.
+ * Opens or makes a replica; ":memory:" for one without a file. A damaged file is begun anew; after a power cut folders
+ * are unknown until listed again. @throws RunnelError Version when a newer program made the file, Io, NoSpace, Denied.
  */
 export function openReplica(path: string, boot?: string): Replica {
   return new SqliteReplica(openDatabase(path, REPLICA_FORMAT, boot));
@@ -275,7 +278,10 @@ class SqliteReplica implements Replica {
     }
   }
 
-  /** A node that may have no name any more: its state stays for a while. A moved folder gets its new name in the same change. */
+  /**
+   * A node that may have no name any more: its state stays for a while. A moved folder gets its new name in the same
+   * change.
+   */
   #lostName(node: number): void {
     if (node === this.#facts?.root || this.#rows.firstNameOf.get(node) !== undefined) return;
     this.#orphans.add(node);
@@ -316,7 +322,10 @@ class SqliteReplica implements Replica {
     this.#tombstones = this.#rows.tombstones.get()?.n ?? 0;
   }
 
-  /** After a power cut rows may be of different ages: each still says what was true as of its seq, but nothing is complete. */
+  /**
+   * After a power cut rows may be of different ages: each still says what was true as of its seq, but nothing is
+   * complete.
+   */
   #doubtAll(): void {
     if (this.#facts === undefined) return;
     this.#rows.dropFolders.run();

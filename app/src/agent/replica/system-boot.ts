@@ -1,4 +1,5 @@
-// Identifies the system's current boot: what a killed process wrote is still there in the same boot, after another one perhaps not.
+// Identifies the system's current boot: what a killed process wrote is still there in the same boot, after another one
+// perhaps not.
 /* oxlint-disable node/no-sync -- 37 bytes that the kernel makes up, once for each mount */
 import { readFileSync } from "node:fs";
 

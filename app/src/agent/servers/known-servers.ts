@@ -1,5 +1,5 @@
-// Keeps the servers that know this device: by what it tells them from others, and what it shows them. Read anew whenever it is asked, so that a
-// login is used from the next connection on.
+// Keeps the servers that know this device: by what it tells them from others, and what it shows them. Read anew
+// whenever it is asked, so that a login is used from the next connection on.
 import { addressOf, placeOf, type ServerTrust } from "@runnel/shared";
 import { volumeOf } from "../control/index.ts";
 import { type KnownServer, readServers, writeServers } from "./host/servers-file.ts";

@@ -1,5 +1,5 @@
-// Puts what comes of a version into the cache: its recipe, chunks, ranges, and what older cached versions hold of it. All is digested before it counts as
-// present, but for ranges, which nothing verifies until the chunk is here.
+// Puts what comes of a version into the cache: its recipe, chunks, ranges, and what older cached versions hold of it.
+// All is digested before it counts as present, but for ranges, which nothing verifies until the chunk is here.
 import type { ByteRange } from "@runnel/native/drive";
 import type {
   Channel,
@@ -40,7 +40,9 @@ export interface ReuseCounts {
   bytes: number;
 }
 
-/** A fetch under way: its channel, the content that it brings, and the older versions that deltas and recipes refer to. */
+/**
+ * A fetch under way: its channel, the content that it brings, and the older versions that deltas and recipes refer to.
+ */
 interface Fetch {
   channel: Channel;
   content: CachedContent;
@@ -63,7 +65,10 @@ export class Arrivals {
     this.#deps = deps;
   }
 
-  /** Takes what a fetch brings; `stored` is called with the end of it, whenever some of it is in the cache. @throws Invalid, Corrupt, Stale, Gone, NoSpace. */
+  /**
+   * Takes what a fetch brings; `stored` is called with the end of it, whenever some of it is in the cache. @throws
+   * Invalid, Corrupt, Stale, Gone, NoSpace.
+   */
   async receive(fetch: Fetch, span: ByteRange, stored: (end: number) => void): Promise<void> {
     const { channel, content, held } = fetch;
     const first = await nextItem(channel);
@@ -110,8 +115,8 @@ export class Arrivals {
   }
 
   /**
-   * Takes what a version differs by from one that is here: its recipe, and the chunks that that one lacks. The others are copied when they are read. @throws Gone
-   * without that one; Invalid, Corrupt, NoSpace.
+   * Takes what a version differs by from one that is here: its recipe, and the chunks that that one lacks. The others
+   * are copied when they are read. @throws Gone without that one; Invalid, Corrupt, NoSpace.
    */
   async takeDifference(
     version: VersionId,

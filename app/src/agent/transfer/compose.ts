@@ -1,4 +1,5 @@
-// A content that lies in several files: what shows of a base, and the layers written over it. It is read where it lies; only to be kept is it made one file.
+// A content that lies in several files: what shows of a base, and the layers written over it. It is read where it lies;
+// only to be kept is it made one file.
 import type { ByteRange } from "@runnel/native/drive";
 import type { DiskFile, DiskRoot, Piece } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
@@ -67,7 +68,10 @@ export class ComposedContent {
     }
   }
 
-  /** Verifies what shows of the base in the range, before others read it. @returns true when some of it was unverified: its bytes may be others now. */
+  /**
+   * Verifies what shows of the base in the range, before others read it. @returns true when some of it was unverified:
+   * its bytes may be others now.
+   */
   async verify(offset: number, length: number): Promise<boolean> {
     const unverified = this.unverified(offset, length);
     for (const range of unverified) await this.#base?.verification.verify(range);

@@ -1,10 +1,12 @@
-// A content's recipe while it is being made: cut in windows, one ahead of whoever sends, so that the first bytes go long before the last are
-// cut. Kept for further attempts.
+// A content's recipe while it is being made: cut in windows, one ahead of whoever sends, so that the first bytes go
+// long before the last are cut. Kept for further attempts.
 import type { ChunkPreset, Executor, Recipe } from "@runnel/shared";
 import { EMPTY_RECIPE, concatRecipes, encodeRecipe, sliceRecipe } from "@runnel/shared";
 import type { ComposedContent } from "./compose.ts";
 
-/** Enough for threads to be busy with; what is cut twice at the border of two windows, a chunk, is a hundredth of it. */
+/**
+ * Enough for threads to be busy with; what is cut twice at the border of two windows, a chunk, is a hundredth of it.
+ */
 const WINDOW_BYTES = 8 * 1024 * 1024;
 
 /** Neighbouring chunks of the content. */
@@ -24,7 +26,9 @@ export class CutContent {
   #cut: Promise<Window | undefined>[] = [];
   #made: Promise<{ recipe: Recipe; oid: Uint8Array }> | undefined;
 
-  /** The content is the caller's, and must stay open until it is done with this. `recipe`: when it has been cut already. */
+  /**
+   * The content is the caller's, and must stay open until it is done with this. `recipe`: when it has been cut already.
+   */
   constructor(content: ComposedContent, executor: Executor, preset: ChunkPreset, recipe?: Recipe) {
     this.content = content;
     this.preset = preset;

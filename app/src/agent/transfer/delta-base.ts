@@ -1,5 +1,5 @@
-// The old bytes that new ones are compressed against: those of the version an edit started from, or, for a file saved under a new identity, of
-// the version that most of its chunks match.
+// The old bytes that new ones are compressed against: those of the version an edit started from, or, for a file saved
+// under a new identity, of the version that most of its chunks match.
 import type { OldBytes, Recipe, SentRunEncoding, VersionId } from "@runnel/shared";
 import { DeltaRegions, chunkOffsets, isRunnelError } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";

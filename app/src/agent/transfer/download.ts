@@ -1,6 +1,6 @@
-// Brings ranges of a version into the cache: what older cached versions hold is copied there, the rest is fetched, one request for recipe and data together.
-// Whoever only reads does without the recipe of a large file, and is not kept waiting by what is read ahead. This file decides who waits for what;
-// arrivals.ts takes what comes.
+// Brings ranges of a version into the cache: what older cached versions hold is copied there, the rest is fetched, one
+// request for recipe and data together. Whoever only reads does without the recipe of a large file, and is not kept
+// waiting by what is read ahead. This file decides who waits for what; arrivals.ts takes what comes.
 import type { ByteRange } from "@runnel/native/drive";
 import type { Difference, Executor, VersionId } from "@runnel/shared";
 import { CHUNK_PRESETS, LIMITS, RunnelError, isRunnelError, presetFor } from "@runnel/shared";
@@ -12,7 +12,10 @@ import type { ReuseCounts } from "./arrivals.ts";
 
 const HELD_MAX = 8;
 
-/** Waiting while offline: what only reads fails at once, what changes something waits for the request timeout, like its change. */
+/**
+ * Waiting while offline: what only reads fails at once, what changes something waits for the request timeout, like its
+ * change.
+ */
 export type OfflineWait = "none" | "requestTimeout";
 
 /** Multiple that ranges are rounded out to in a file with long chunks, which are not brought for a few bytes. */
@@ -84,7 +87,10 @@ export class Downloads {
     return current;
   }
 
-  /** Resolves when the range is present; what has to be fetched for that comes with the recipe. @throws Unreachable, Gone, Lost, Stale, NoSpace. */
+  /**
+   * Resolves when the range is present; what has to be fetched for that comes with the recipe. @throws Unreachable,
+   * Gone, Lost, Stale, NoSpace.
+   */
   ensure(content: CachedContent, range: ByteRange, wait: OfflineWait): Promise<CachedContent> {
     const how = { wantsRecipe: true, aheadBytes: 0, isReadingOn: false, signal: undefined };
     return this.#bringAll(content, { ...how, range, wait });
@@ -103,8 +109,8 @@ export class Downloads {
   }
 
   /**
-   * Brings the range to a program that waits: it goes before all that is read ahead. Resolves when the range and `aheadBytes` more are present; these are
-   * fetched until `signal`. @throws as `ensure`.
+   * Brings the range to a program that waits: it goes before all that is read ahead. Resolves when the range and
+   * `aheadBytes` more are present; these are fetched until `signal`. @throws as `ensure`.
    */
   async read(content: CachedContent, range: ByteRange, how: Reading): Promise<void> {
     const { isReadingOn, aheadBytes = 0, signal } = how;
@@ -127,7 +133,8 @@ export class Downloads {
   async #bringAll(content: CachedContent, asking: Asking): Promise<CachedContent> {
     const { range, aheadBytes, signal } = asking;
     let wanted = { offset: range.offset, length: range.length + aheadBytes };
-    // A second round asks for what a held version should have and does not (a cache on disk may rot), and for what turns out wrong.
+    // A second round asks for what a held version should have and does not (a cache on disk may rot), and for what
+    // turns out wrong.
     for (let asked = 0; ;) {
       if (asked > 0 || signal?.aborted === true) wanted = range;
       const current = (await this.#cache.verify(this.#cache.byId(content.id) ?? content, wanted)) ?? content;
@@ -264,7 +271,10 @@ export class Downloads {
   }
 }
 
-/** Bytes up to which chunks come whole: who reads some of a file does without its recipe; chunks up to this come whole [W141]: all of a file that is not very large. */
+/**
+ * Bytes up to which chunks come whole: who reads some of a file does without its recipe; chunks up to this come whole
+ * [W141]: all of a file that is not very large.
+ */
 function partBytes(sizeBytes: number): number {
   return presetFor(sizeBytes) === 0 ? CHUNK_PRESETS[0].maxBytes : ROUND_BYTES;
 }

@@ -1,4 +1,5 @@
-// The items of a small write, gathered before its channel is opened: when they are few bytes, they go in the opening frame, and a small file is one frame.
+// The items of a small write, gathered before its channel is opened: when they are few bytes, they go in the opening
+// frame, and a small file is one frame.
 import type { Channel } from "@runnel/shared";
 
 /** The channel that a write sends its items to, or what stands for it. */

@@ -1,5 +1,5 @@
-// The base of a content that is saved under a new identity: no version says what it was made of. The version that most of its chunks match, or one of those
-// that it is likely to resemble, if a sample shows that this pays.
+// The base of a content that is saved under a new identity: no version says what it was made of. The version that most
+// of its chunks match, or one of those that it is likely to resemble, if a sample shows that this pays.
 import type { Executor, Recipe } from "@runnel/shared";
 import { DeltaRegions, chunkOffsets } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";

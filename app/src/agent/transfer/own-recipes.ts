@@ -1,5 +1,6 @@
-// Makes recipes of contents that came without one, because nobody wanted it or the server did not know it yet: cut here once all is here, and kept when the server's
-// own has the same OID; else it is asked for. An edit of such a file would send all of it.
+// Makes recipes of contents that came without one, because nobody wanted it or the server did not know it yet: cut here
+// once all is here, and kept when the server's own has the same OID; else it is asked for. An edit of such a file would
+// send all of it.
 import type { Clock, Executor, Recipe } from "@runnel/shared";
 import {
   CHUNK_PRESETS,
@@ -39,7 +40,10 @@ export class OwnRecipes {
     this.#deps = deps;
   }
 
-  /** The content with a recipe, if it has one, or is here whole and the server knows it or can cut it soon; else as it is. */
+  /**
+   * The content with a recipe, if it has one, or is here whole and the server knows it or can cut it soon; else as it
+   * is.
+   */
   async of(content: CachedContent): Promise<CachedContent> {
     if (this.#isWanting(content)) {
       let taking = this.#underway.get(content.id);
@@ -53,7 +57,10 @@ export class OwnRecipes {
     return this.#deps.cache.byId(content.id) ?? content;
   }
 
-  /** Resolves when no content of about this size is being asked for: a new file may be one of them, edited and saved under another name. */
+  /**
+   * Resolves when no content of about this size is being asked for: a new file may be one of them, edited and saved
+   * under another name.
+   */
   async likely(sizeBytes: number): Promise<void> {
     const isLike = (other: number): boolean => Math.max(other, sizeBytes) <= LIKE * Math.min(other, sizeBytes);
     await Promise.all([...this.#underway.values()].map((one) => (isLike(one.sizeBytes) ? one.taken : undefined)));
@@ -83,7 +90,10 @@ export class OwnRecipes {
     }
   }
 
-  /** It was cut otherwise, as one that has grown is, or what came is not what the server has: then that is dropped, and fetched again when it is read. */
+  /**
+   * It was cut otherwise, as one that has grown is, or what came is not what the server has: then that is dropped, and
+   * fetched again when it is read.
+   */
   async #takeTheirs(content: CachedContent, theirs: Uint8Array): Promise<void> {
     const { node, seq } = content.version;
     const parts: Recipe[] = [];

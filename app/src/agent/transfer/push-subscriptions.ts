@@ -1,12 +1,16 @@
-// Subscribes to the small changes of files, which the server then sends with the feed (W65): of files that programs had open or used in the last term, and
-// that are here whole. Pushed content is in the cache when a program opens the file again: it need not be asked for.
+// Subscribes to the small changes of files, which the server then sends with the feed (W65): of files that programs had
+// open or used in the last term, and that are here whole. Pushed content is in the cache when a program opens the file
+// again: it need not be asked for.
 import type { Change, Clock, Difference, Timer, VersionId } from "@runnel/shared";
 import { LIMITS, TIMING, isRunnelError } from "@runnel/shared";
 import type { Cache } from "../cache/cache.ts";
 import type { Session } from "../wire/session.ts";
 import type { Downloads } from "./download.ts";
 
-/** Delay before files are subscribed to: whoever reads a tree uses many once, which go together, and of many only the last. */
+/**
+ * Delay before files are subscribed to: whoever reads a tree uses many once, which go together, and of many only the
+ * last.
+ */
 const SUBSCRIBE_AFTER_MS = 1_000;
 const SUBSCRIBED_AT_ONCE = 64;
 
@@ -149,7 +153,10 @@ export class PushSubscriptions {
     if (changed.length > 0 && !session.subscribe(changed)) this.disconnected();
   }
 
-  /** Files used last that the server does not know of, in the order of their use. No more are looked up in the cache than are subscribed to: it takes its time. */
+  /**
+   * Files used last that the server does not know of, in the order of their use. No more are looked up in the cache
+   * than are subscribed to: it takes its time.
+   */
   #lastUsed(): [number, Subscription][] {
     const found: [number, Subscription][] = [];
     for (const [node, file] of [...this.#files].toReversed()) {

@@ -1,5 +1,6 @@
-// Reads ahead for a program that walks a tree: the small files that it is likely to open next come in one stream, before it asks for each. The walks choose
-// them (walks.ts); here they are asked for, verified, and put into the cache, in the background of what is asked for by name.
+// Reads ahead for a program that walks a tree: the small files that it is likely to open next come in one stream,
+// before it asks for each. The walks choose them (walks.ts); here they are asked for, verified, and put into the cache,
+// in the background of what is asked for by name.
 import type { Channel, Clock, Executor, FindGetItem, Recipe, Timer } from "@runnel/shared";
 import {
   FIND_GET_ITEM,

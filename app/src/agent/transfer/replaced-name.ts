@@ -1,5 +1,5 @@
-// Reads from a name which file it is made to replace: programs write the new content under a name made of the old one, or one that says only
-// that it will not stay. Pure; a wrong answer costs the reading of a file.
+// Reads from a name which file it is made to replace: programs write the new content under a name made of the old one,
+// or one that says only that it will not stay. Pure; a wrong answer costs the reading of a file.
 
 export interface ReplacedName {
   /** Names that the file may be made to replace, or is a copy of; the likeliest first. */

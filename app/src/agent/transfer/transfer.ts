@@ -12,7 +12,10 @@ export interface Transfer {
   downloads: Downloads;
   ownRecipes: OwnRecipes;
   uploads: Uploads;
-  /** Reads of a version that was committed from here, for a server that lost it. @returns undefined when not all of the range is here. */
+  /**
+   * Reads of a version that was committed from here, for a server that lost it. @returns undefined when not all of the
+   * range is here.
+   */
   bytesOfCommitted(version: VersionId, offset: number, length: number): Promise<Uint8Array | undefined>;
 }
 

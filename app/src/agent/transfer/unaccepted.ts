@@ -1,4 +1,5 @@
-// Counts the items of a write that the server has not yet said to have accepted (W35). It holds those in memory, so only so much is sent ahead.
+// Counts the items of a write that the server has not yet said to have accepted (W35). It holds those in memory, so
+// only so much is sent ahead.
 import { TOOK_BYTES, TOOK_STEP } from "@runnel/shared";
 
 const ITEMS_MAX = 2 * TOOK_STEP;

@@ -1,13 +1,15 @@
-// Plans what a write consists of: chunks that the server has, named, and the others as runs of data. Goes window by window; the items are the
-// same whatever the windows are, so that a broken write can be resumed at the item that the server names. Pure but for looking chunks up.
+// Plans what a write consists of: chunks that the server has, named, and the others as runs of data. Goes window by
+// window; the items are the same whatever the windows are, so that a broken write can be resumed at the item that the
+// server names. Pure but for looking chunks up.
 import type { Recipe, VersionId } from "@runnel/shared";
 import { DIGEST_BYTES, LIMITS, chunkPlaces, digestAt, firstPlaceOf, sameRun } from "@runnel/shared";
 import type { Cache, FoundChunk } from "../cache/cache.ts";
 import type { Window } from "./cut-content.ts";
 
 /**
- * The part that is left to the server's memory of versions: ranges of their recipes; if one is no longer kept, of the base's only, and descriptors of the
- * others' chunks (found by digest, or asked for); if that is not kept either, descriptors only; if what came was not right, nothing.
+ * The part that is left to the server's memory of versions: ranges of their recipes; if one is no longer kept, of the
+ * base's only, and descriptors of the others' chunks (found by digest, or asked for); if that is not kept either,
+ * descriptors only; if what came was not right, nothing.
  */
 export type References = "copies" | "base" | "digests" | "none";
 
@@ -27,7 +29,10 @@ export interface DataItem {
 /** References after which the rest goes as data: naming more pieces would cost more than it saves. */
 const REFERENCES_MAX = LIMITS.channelItems / 2;
 
-/** Copied chunks between two runs of data that are sent as a delta: up to here they cost less in the delta than as items of their own. */
+/**
+ * Copied chunks between two runs of data that are sent as a delta: up to here they cost less in the delta than as items
+ * of their own.
+ */
 const BRIDGE_BYTES_MAX = 128 * 1024;
 
 export interface UploadPlanDeps {
@@ -146,7 +151,10 @@ export class UploadPlan {
     return true;
   }
 
-  /** Adds a chunk that a known version has. Of equal chunks the index knows one place; a copy of a run of them, a hole, still goes on from chunk to chunk. */
+  /**
+   * Adds a chunk that a known version has. Of equal chunks the index knows one place; a copy of a run of them, a hole,
+   * still goes on from chunk to chunk.
+   */
   #addKnown(found: FoundChunk | undefined, recipe: Recipe, index: number, from: number): boolean {
     if (found === undefined || found.length !== recipe.lengths[index]) return false;
     const { version, recipe: theirs } = found.content;

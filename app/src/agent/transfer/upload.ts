@@ -1,6 +1,6 @@
-// Sends a content as a write: ranges of the base as copies, chunks that some known version holds by digest and place, the rest as compressed
-// runs (against old bytes where there are any), the end with the OID; then what the server says it needs. Resumes at the item that the server names. Cutting, compressing and sending
-// overlap.
+// Sends a content as a write: ranges of the base as copies, chunks that some known version holds by digest and place,
+// the rest as compressed runs (against old bytes where there are any), the end with the OID; then what the server says
+// it needs. Resumes at the item that the server names. Cutting, compressing and sending overlap.
 import type { Channel, Executor, PackedRun, Recipe } from "@runnel/shared";
 import {
   CHUNK_PRESETS,
@@ -39,13 +39,19 @@ export interface Outgoing {
   /** Version that it may be made of where there is no base. */
   guessed?: GuessedBase | undefined;
   references: References;
-  /** A long content that begins as nothing of the base does is sent while it is being cut. The same for all attempts: what is sent depends on it. */
+  /**
+   * A long content that begins as nothing of the base does is sent while it is being cut. The same for all attempts:
+   * what is sent depends on it.
+   */
   isLineFast: boolean;
 }
 
 export interface WriteRequest {
   n: number;
-  /** Asked when the request goes: what another one has said since must not be taken back, or the server no longer keeps what `after` names. */
+  /**
+   * Asked when the request goes: what another one has said since must not be taken back, or the server no longer keeps
+   * what `after` names.
+   */
   received: () => Received;
   node: number;
   base: number;
@@ -106,8 +112,8 @@ export class Uploads {
   }
 
   /**
-   * Makes one attempt. @throws Unreachable when the link broke (try again with isResumed), Gone when a version copied from is no longer kept (try again
-   * without base), and the server's refusals.
+   * Makes one attempt. @throws Unreachable when the link broke (try again with isResumed), Gone when a version copied
+   * from is no longer kept (try again without base), and the server's refusals.
    */
   async send(outgoing: Outgoing, request: WriteRequest): Promise<WriteResult> {
     const deltas = await this.#deltasOf(outgoing);

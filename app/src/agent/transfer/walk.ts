@@ -1,7 +1,9 @@
-// Recognizes by the small files that programs open whether one of them walks a tree, and which it is likely to open next. Pure but for the tree that it reads.
+// Recognizes by the small files that programs open whether one of them walks a tree, and which it is likely to open
+// next. Pure but for the tree that it reads.
 //
-// Two files opened one after another in a folder begin a walk, or three in folders that follow each other: the rest of the folder is wanted. Once it has gone
-// on to another folder, what follows in the tree is wanted, too. Whenever most of what was wanted has been opened, four times as much is: what comes in vain is bounded by what was of use.
+// Two files opened one after another in a folder begin a walk, or three in folders that follow each other: the rest of
+// the folder is wanted. Once it has gone on to another folder, what follows in the tree is wanted, too. Whenever most
+// of what was wanted has been opened, four times as much is: what comes in vain is bounded by what was of use.
 import { LIMITS } from "@runnel/shared";
 import type { Entry, NodeState } from "@runnel/shared";
 
@@ -135,7 +137,9 @@ export class Walk {
     return true;
   }
 
-  /** All of a folder but this file; what follows it first. Who goes in an order of its own still finds everything here. */
+  /**
+   * All of a folder but this file; what follows it first. Who goes in an order of its own still finds everything here.
+   */
   #levelAround({ folder, node }: Place): Level {
     const entries = this.#ordered(folder);
     const at = entries.findIndex((entry) => entry.state.node === node);
@@ -148,7 +152,10 @@ export class Walk {
     return { folder, left: entries.slice(entries.findIndex((entry) => entry.state.node === node) + 1) };
   }
 
-  /** The levels from the folder that holds both down to `to`, without that; undefined when `to` does not come after `from`. */
+  /**
+   * The levels from the folder that holds both down to `to`, without that; undefined when `to` does not come after
+   * `from`.
+   */
   #pathDown(from: number, to: number): Level[] | undefined {
     const up = this.#pathUp(from);
     const down = this.#pathUp(to);

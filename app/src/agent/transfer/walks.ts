@@ -1,4 +1,5 @@
-// Keeps several walks apart, like those of a program that compares two trees, or of two programs: a file that is opened belongs to the nearest walk that it continues.
+// Keeps several walks apart, like those of a program that compares two trees, or of two programs: a file that is opened
+// belongs to the nearest walk that it continues.
 import { LIMITS } from "@runnel/shared";
 import type { NodeState } from "@runnel/shared";
 import type { Names } from "./walk.ts";

@@ -1,7 +1,8 @@
-// Decides when to stop waiting for a server that says nothing: after a silence for whoever only reads, after the request timeout for what may have been
-// executed. A server that says it is there, but has no answer yet, has the request timeout in both cases: its disk may be slow.
-// Any byte from it shows that it is alive, whomever it answers: over a slow line one message may take longer than that. All in own time: while this process
-// is late nothing counts as silence.
+// Decides when to stop waiting for a server that says nothing: after a silence for whoever only reads, after the
+// request timeout for what may have been executed. A server that says it is there, but has no answer yet, has the
+// request timeout in both cases: its disk may be slow. Any byte from it shows that it is alive, whomever it answers:
+// over a slow line one message may take longer than that. All in own time: while this process is late nothing counts as
+// silence.
 import type { Clock, Connection, Timer } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 import { LineTimes } from "./line-times.ts";
@@ -11,7 +12,10 @@ import { OwnTime } from "./own-time.ts";
 const CHECK_EVERY_MS = 250;
 /** Part of a silence after which the connection is suspect: there is time to replace it before the silence counts. */
 const SUSPICION = 3 / 8;
-/** Times what the line needs for the bytes under way to the server that they are given; less than TCP sends without an answer needs no time of its own. */
+/**
+ * Times what the line needs for the bytes under way to the server that they are given; less than TCP sends without an
+ * answer needs no time of its own.
+ */
 const SENDING = 3;
 const FIRST_FLIGHT_BYTES = 14_000;
 /** Bytes of a small answer on the line, TLS's included. */
@@ -36,7 +40,9 @@ export class Keepalive {
   /** When it last answered that it is there. */
   #thereMs = 0;
 
-  /** `suspects` is called while somebody waits for the server, which says nothing although nothing is known to delay it. */
+  /**
+   * `suspects` is called while somebody waits for the server, which says nothing although nothing is known to delay it.
+   */
   constructor(clock: Clock, connection: () => Connection | undefined, suspects: () => void = () => undefined) {
     this.#clock = clock;
     this.#connection = connection;
@@ -61,7 +67,10 @@ export class Keepalive {
     return this.isSilent ? this.#unansweredSinceMs : undefined;
   }
 
-  /** Rest of the silence in which a line that has just broken, or was found again since, does not count as offline yet: 0 while it is there. */
+  /**
+   * Rest of the silence in which a line that has just broken, or was found again since, does not count as offline yet:
+   * 0 while it is there.
+   */
   get silenceLeftMs(): number {
     const sinceMs = this.offlineSinceMs;
     return sinceMs === undefined
@@ -108,7 +117,10 @@ export class Keepalive {
     return this.#orOverdue(connecting, Infinity, () => untilMs, overdue);
   }
 
-  /** Waits until the server has said nothing for a silence, or for the request timeout where it says that it is there. @throws Unreachable */
+  /**
+   * Waits until the server has said nothing for a silence, or for the request timeout where it says that it is there.
+   * @throws Unreachable
+   */
   async whileAlive<T>(answer: Promise<T>, what: string): Promise<T> {
     const askedMs = this.time.nowMs;
     const dueMs = (): number => {
@@ -118,7 +130,9 @@ export class Keepalive {
     return this.#orOverdue(answer, askedMs, dueMs, () => this.#timedOut(what, askedMs));
   }
 
-  /** Waits for what nobody's work depends on: the server does not count as offline because of it. @throws Unreachable */
+  /**
+   * Waits for what nobody's work depends on: the server does not count as offline because of it. @throws Unreachable
+   */
   async aside<T>(answer: Promise<T>, what: string): Promise<T> {
     const askedMs = this.time.nowMs;
     const dueMs = (): number => Math.max(askedMs, this.lastReceivedMs) + this.line.silenceMs;
@@ -126,8 +140,8 @@ export class Keepalive {
   }
 
   /**
-   * Waits until a silence reaches the request timeout, what it has lasted already counted. @throws Unreachable; the connection is closed then, so that
-   * whoever else waits on it is rejected too.
+   * Waits until a silence reaches the request timeout, what it has lasted already counted. @throws Unreachable; the
+   * connection is closed then, so that whoever else waits on it is rejected too.
    */
   async withRequestTimeout<T>(answer: Promise<T>, what: string): Promise<T> {
     const connection = this.#connection();

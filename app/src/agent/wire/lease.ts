@@ -1,5 +1,5 @@
-// Keeps the lease on what is followed: asks for it while programs use the drive, counts it from asking, gives it back after a term without use. Each
-// answer that nothing delayed measures the line.
+// Keeps the lease on what is followed: asks for it while programs use the drive, counts it from asking, gives it back
+// after a term without use. Each answer that nothing delayed measures the line.
 import type { Channel, Clock, Connection, RunnelError, Timer } from "@runnel/shared";
 import { TIMING } from "@runnel/shared";
 import { type Keepalive, unanswered } from "./keepalive.ts";
@@ -31,7 +31,10 @@ interface Question {
 /** Bytes of an answer and what comes with it at the most: behind more the answer has waited. */
 const ANSWER_BYTES_MAX = 1024;
 const RENEWALS_A_TERM = 3;
-/** Interval of renewals, however long the term: a living server shows itself within the request timeout to whoever waits. */
+/**
+ * Interval of renewals, however long the term: a living server shows itself within the request timeout to whoever
+ * waits.
+ */
 const RENEWED_MS = 0.7 * TIMING.requestTimeoutMs;
 
 export class Lease {

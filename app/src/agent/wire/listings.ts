@@ -1,4 +1,5 @@
-// Reads the tree from the server into the replica: one folder, the whole volume, single nodes; and find, which the server runs.
+// Reads the tree from the server into the replica: one folder, the whole volume, single nodes; and find, which the
+// server runs.
 import type { Channel, Entry, FindItem, NodeState, Predicate } from "@runnel/shared";
 import { FIND_ITEMS, ROOT_NODE, RunnelError, check, checkResult } from "@runnel/shared";
 import type { FoundEntry } from "../mount-status.ts";
@@ -26,7 +27,10 @@ export class Listings {
     await this.take(folder, false);
   }
 
-  /** Lists and follows the whole volume; `asked`: the listing that was asked for with the attachment. `rootListed`: the root, which comes first, is there. */
+  /**
+   * Lists and follows the whole volume; `asked`: the listing that was asked for with the attachment. `rootListed`: the
+   * root, which comes first, is there.
+   */
   async listAll(asked: Channel | undefined, rootListed: () => void): Promise<void> {
     await this.take(ROOT_NODE, true, asked, rootListed);
     this.deps.replica.setWhole(true);
@@ -40,7 +44,10 @@ export class Listings {
     return answer.nodes;
   }
 
-  /** Waits for a line that has just broken, as for a silence: a lease answers nothing that the replica does not know. @throws Unreachable */
+  /**
+   * Waits for a line that has just broken, as for a silence: a lease answers nothing that the replica does not know.
+   * @throws Unreachable
+   */
   private async lineIsThere(): Promise<void> {
     const waitMs = this.deps.session.silenceLeftMs;
     if (waitMs > 0) await this.deps.session.responsive(waitMs);

@@ -31,7 +31,9 @@ export interface Dialed {
 /** A connection that has said hello. */
 export interface Greeting {
   connection: Connection;
-  /** Resolves to the server's own hello; rejects when it does not let this client in. What follows need not wait for it. */
+  /**
+   * Resolves to the server's own hello; rejects when it does not let this client in. What follows need not wait for it.
+   */
   greeted: Promise<ResultOf<"hello">>;
 }
 

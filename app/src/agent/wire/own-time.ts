@@ -1,5 +1,6 @@
-// Counts time for whoever waits for the server: it stands still while this process does not get on itself, being stopped, starved of its processor, busy in
-// one turn, or asleep. What has arrived meanwhile is not read yet, and must not be taken for silence.
+// Counts time for whoever waits for the server: it stands still while this process does not get on itself, being
+// stopped, starved of its processor, busy in one turn, or asleep. What has arrived meanwhile is not read yet, and must
+// not be taken for silence.
 import type { Clock, Timer } from "@runnel/shared";
 
 /** Interval at which lateness is measured while somebody waits. */

@@ -1,4 +1,5 @@
-// Says which answers have come, for the server to forget: all up to a number, but for a few that lag far behind, like that of a large upload.
+// Says which answers have come, for the server to forget: all up to a number, but for a few that lag far behind, like
+// that of a large upload.
 import { LIMITS } from "@runnel/shared";
 
 /** Fields of a change on the wire; `received` 0 says nothing. */

@@ -1,14 +1,21 @@
-// Connects again after an outage. An attempt that meets a line that swallows all of it hangs long after the line is back, since TCP asks ever more seldom: it
-// gets siblings, and the first that connects wins. None is given up because another has begun.
+// Connects again after an outage. An attempt that meets a line that swallows all of it hangs long after the line is
+// back, since TCP asks ever more seldom: it gets siblings, and the first that connects wins. None is given up because
+// another has begun.
 import type { Timer } from "@runnel/shared";
 import { TIMING, isRunnelError } from "@runnel/shared";
 import { type ConnectionDeps, type Dialed, dial, closeUnused } from "./open-connection.ts";
 
-/** Pauses between attempts: short ones in a short outage, since that is cheap, long ones in a long one. Chosen at random within these, so that many clients do not come at once. */
+/**
+ * Pauses between attempts: short ones in a short outage, since that is cheap, long ones in a long one. Chosen at random
+ * within these, so that many clients do not come at once.
+ */
 const RETRY_MS = [100, 700] as const;
 const RETRY_LONG_MS = [4_000, 9_000] as const;
 const LONG_OUTAGE_MS = 60_000;
-/** An attempt that has neither connected nor failed by then gets a sibling, on a slow line after the round trips that it takes to connect. */
+/**
+ * An attempt that has neither connected nor failed by then gets a sibling, on a slow line after the round trips that it
+ * takes to connect.
+ */
 const SIBLING_MS = [500, 700] as const;
 const SIBLING_ROUND_TRIPS = 2;
 /** Attempts that begin while one is given the time for its first step. */
@@ -25,7 +32,10 @@ export class Redial {
   readonly #lostMs: number;
   #chances = 0;
 
-  /** `instance`: no two clients come at the same times. `roundTripMs`: of the line as it was; 0: unknown. `failed`: one attempt of many did. */
+  /**
+   * `instance`: no two clients come at the same times. `roundTripMs`: of the line as it was; 0: unknown. `failed`: one
+   * attempt of many did.
+   */
   constructor(deps: ConnectionDeps, instance: string, roundTripMs: number, failed: (error: unknown) => void) {
     this.#deps = deps;
     this.#instance = instance;
@@ -34,7 +44,10 @@ export class Redial {
     this.#lostMs = deps.clock.bootMs();
   }
 
-  /** Resolves to the next connection, after a pause. @throws Denied, Revoked when that is the answer; Interrupted by `ending`. */
+  /**
+   * Resolves to the next connection, after a pause. @throws Denied, Revoked when that is the answer; Interrupted by
+   * `ending`.
+   */
   async next(wasRefused: boolean, ending: AbortSignal): Promise<Dialed> {
     const { clock } = this.#deps;
     const over = new AbortController();

@@ -1,5 +1,6 @@
-// The agent's use of one volume: connects and connects again, attaches and resumes, keeps the feed applied and acknowledged, and the lease
-// alive while programs use the drive. Whoever asks something goes through here and gets Unreachable instead of a hang.
+// The agent's use of one volume: connects and connects again, attaches and resumes, keeps the feed applied and
+// acknowledged, and the lease alive while programs use the drive. Whoever asks something goes through here and gets
+// Unreachable instead of a hang.
 import type { Channel, Connection, RequestName } from "@runnel/shared";
 import {
   FEED_FROM_SERVER,
@@ -51,7 +52,10 @@ export class Session {
 
   /** Waits for the server that someone waited out. */
   roundTrips = 0;
-  /** Why the server does not let this device in, or cannot serve the volume now; undefined unless that was its last word. */
+  /**
+   * Why the server does not let this device in, or cannot serve the volume now; undefined unless that was its last
+   * word.
+   */
   refusal: string | undefined;
   /** Bytes of recipes, and of contents, within control messages, for the statistics. */
   recipeBytes = { sent: 0, received: 0 };
@@ -80,8 +84,8 @@ export class Session {
   }
 
   /**
-   * Connects for the first time. @throws what a person must know when that fails: Unreachable, NotFound (no such volume), Version. With `mayWait` a
-   * server that cannot be reached now is one that is offline.
+   * Connects for the first time. @throws what a person must know when that fails: Unreachable, NotFound (no such
+   * volume), Version. With `mayWait` a server that cannot be reached now is one that is offline.
    */
   async start(mayWait = false): Promise<void> {
     try {
@@ -152,8 +156,9 @@ export class Session {
   }
 
   /**
-   * Verifies that the replica of followed folders is current: at once under the lease, else by one question. @throws Unreachable after
-   * a silence without an answer, or at once while offline, or while an earlier question has waited for so long.
+   * Verifies that the replica of followed folders is current: at once under the lease, else by one question. @throws
+   * Unreachable after a silence without an answer, or at once while offline, or while an earlier question has waited
+   * for so long.
    */
   async current(): Promise<void> {
     this.used();
@@ -169,7 +174,10 @@ export class Session {
     this.lease.used();
   }
 
-  /** Subscribes to small changes of these files, which then come with the feed: versions that are here; 0: no more. @returns false when there is no feed. */
+  /**
+   * Subscribes to small changes of these files, which then come with the feed: versions that are here; 0: no more.
+   * @returns false when there is no feed.
+   */
   subscribe(files: readonly (readonly [number, number])[]): boolean {
     if (!this.isConnected) return false;
     this.feed?.send(["want", files]);
@@ -196,8 +204,9 @@ export class Session {
   }
 
   /**
-   * Waits for what may have been executed, or may wait for other clients, or keeps the server busy for long. Whoever waits uses the drive, so that the lease
-   * is asked for and a living server shows itself. @throws Unreachable after the request timeout without a byte of the server.
+   * Waits for what may have been executed, or may wait for other clients, or keeps the server busy for long. Whoever
+   * waits uses the drive, so that the lease is asked for and a living server shows itself. @throws Unreachable after
+   * the request timeout without a byte of the server.
    */
   async withRequestTimeout<T>(answer: Promise<T>, what: string): Promise<T> {
     this.waiting++;
@@ -209,7 +218,10 @@ export class Session {
     }
   }
 
-  /** Waits for what only reads, and comes in parts. @throws Unreachable as `withRequestTimeout`; the lease is not asked for. */
+  /**
+   * Waits for what only reads, and comes in parts. @throws Unreachable as `withRequestTimeout`; the lease is not asked
+   * for.
+   */
   async whileItComes<T>(answer: Promise<T>, what: string): Promise<T> {
     return this.remember(this.keepalive.withRequestTimeout(answer, what));
   }
@@ -219,7 +231,10 @@ export class Session {
     return this.remember(this.keepalive.whileAlive(answer, what));
   }
 
-  /** Waits for what nobody's work depends on: it is no round trip of theirs, and the server does not count as offline when it is not answered. @throws Unreachable */
+  /**
+   * Waits for what nobody's work depends on: it is no round trip of theirs, and the server does not count as offline
+   * when it is not answered. @throws Unreachable
+   */
   async aside<T>(answer: Promise<T>, what: string): Promise<T> {
     return this.keepalive.aside(answer, what);
   }
@@ -255,7 +270,10 @@ export class Session {
     }
   }
 
-  /** A node id of this instance's own range. @throws Unreachable when the range is used up and the server cannot be asked. */
+  /**
+   * A node id of this instance's own range. @throws Unreachable when the range is used up and the server cannot be
+   * asked.
+   */
   newNode(): Promise<number> {
     return this.nodes.newNode();
   }
@@ -378,7 +396,8 @@ export class Session {
     try {
       return await answer;
     } catch (error) {
-      // The volume went away under it, which ended the feed before: it is as if the link had broken, and what was asked is asked again.
+      // The volume went away under it, which ended the feed before: it is as if the link had broken, and what was asked
+      // is asked again.
       if (isRunnelError(error, "Unavailable") && !this.isConnected) throw this.lastError;
       if (isRunnelError(error, "Unreachable") && !this.isEnding) this.lastError = error;
       throw error;

@@ -1,12 +1,16 @@
-// Notices that the line is there again while a connection over it is stuck: after an outage TCP sends again ever more seldom, so that the connection may stay
-// silent for as long once more as the outage was. A new one is dialed meanwhile.
+// Notices that the line is there again while a connection over it is stuck: after an outage TCP sends again ever more
+// seldom, so that the connection may stay silent for as long once more as the outage was. A new one is dialed
+// meanwhile.
 import type { Clock } from "@runnel/shared";
 import { sleep } from "@runnel/shared";
 import { type Dialed, closeUnused } from "./open-connection.ts";
 import type { Keepalive } from "./keepalive.ts";
 
 const POLL_MS = 50;
-/** Time that a living server needs to answer, more than the line. A server that was stopped answers on both connections at about the same time. */
+/**
+ * Time that a living server needs to answer, more than the line. A server that was stopped answers on both connections
+ * at about the same time.
+ */
 const ANSWER_MS = 200;
 const ANSWER_ROUND_TRIPS = 2;
 const GRACE_MS = 100;
@@ -21,7 +25,10 @@ export interface ReplacementDeps {
   dial(ending: AbortSignal): Promise<Dialed>;
 }
 
-/** Dials what takes the connection's place. @returns undefined when something came on it, or it has ended; never rejects. */
+/**
+ * Dials what takes the connection's place. @returns undefined when something came on it, or it has ended; never
+ * rejects.
+ */
 export async function dialReplacement({
   clock,
   keepalive,

@@ -5,7 +5,10 @@ import { isRunnelError } from "@runnel/shared";
 /** Other items go between such pieces. */
 const PIECE_BYTES = 64 * 1024;
 
-/** `read` gives a range of the version, or undefined when not all of it is here. Ends quietly with the connection: the server asks again on the next one. */
+/**
+ * `read` gives a range of the version, or undefined when not all of it is here. Ends quietly with the connection: the
+ * server asks again on the next one.
+ */
 export async function supply(
   feed: Channel,
   { node, seq }: VersionId,

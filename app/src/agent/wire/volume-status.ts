@@ -4,7 +4,10 @@ import type { StatusEntry } from "@runnel/shared";
 import type { ServerStatus } from "../mount-status.ts";
 import type { Session } from "./session.ts";
 
-/** Asks with a timeout of its own: that nothing comes makes no drive offline. @throws Unreachable at once while offline, else after a silence; Unsupported by a server that cannot tell. */
+/**
+ * Asks with a timeout of its own: that nothing comes makes no drive offline. @throws Unreachable at once while offline,
+ * else after a silence; Unsupported by a server that cannot tell.
+ */
 export async function askVolumeStatus(session: Session): Promise<ServerStatus> {
   session.mustRespond();
   const channel = session.open("status", {}, true);

@@ -1,4 +1,5 @@
-// Runs the listing of the whole tree alongside all else until the replica is whole; the first one is asked for with the attachment.
+// Runs the listing of the whole tree alongside all else until the replica is whole; the first one is asked for with the
+// attachment.
 import { type Channel, type RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
 import type { Listings } from "./listings.ts";
 import type { Session } from "./session.ts";
@@ -43,7 +44,10 @@ export class WholeListing {
       });
   }
 
-  /** Resolves when the root is listed, which comes first, or the listing has ended without it. @throws Unreachable after a silence. */
+  /**
+   * Resolves when the root is listed, which comes first, or the listing has ended without it. @throws Unreachable after
+   * a silence.
+   */
   async root(): Promise<void> {
     if (this.#rootListed !== undefined) await this.#deps.session.whileAlive(this.#rootListed, "list");
   }

@@ -144,7 +144,10 @@ function keyLines(fingerprint: string | undefined): string[] {
   return fingerprint === undefined ? [] : [`Its key's fingerprint, which invites carry: ${fingerprint}`];
 }
 
-/** Resolves at the first signal, or when the program that started this one with a channel is gone. A second signal ends the process. */
+/**
+ * Resolves at the first signal, or when the program that started this one with a channel is gone. A second signal ends
+ * the process.
+ */
 function endOfService(): Promise<void> {
   return new Promise((done) => {
     let isAsked = false;

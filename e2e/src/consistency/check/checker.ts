@@ -1,5 +1,5 @@
-// Checks close-to-open ([W14], [W15]): what a program saw is the result of what had returned success before it began, or of something later; and what
-// was told done is in the server's history.
+// Checks close-to-open ([W14], [W15]): what a program saw is the result of what had returned success before it began,
+// or of something later; and what was told done is in the server's history.
 import { type Call, folderOf, isChange } from "./history.ts";
 import { type DurabilityDeps, lostContents } from "./durability.ts";
 import { type Committed, EMPTY, type Truth, UNKNOWN, sizeOf } from "./truth.ts";
@@ -93,7 +93,8 @@ class Checker {
     const name = last(kind === "rename" || kind === "link" ? (toPath ?? "") : path);
     const op = kind === "create" ? "make" : kind === "removeTree" ? "remove" : kind;
     const during = ({ atMs }: Committed): boolean => atMs >= call.beganMs && atMs <= call.endedMs;
-    // A name operation of another client with that name in that moment is taken for it only where there is none of its own.
+    // A name operation of another client with that name in that moment is taken for it only where there is none of its
+    // own.
     const found = this.truth.commits.filter((each) => each.op === op && each.name === name && during(each));
     const own = found.filter(({ client }) => client === call.client);
     // The first of several: what is held to it may then be held to less than was promised, never to more.
@@ -166,7 +167,10 @@ class Checker {
     return seen.has(content) || (seen.has(UNKNOWN) && content !== undefined && content !== "folder");
   }
 
-  /** A name that another program of the same machine takes away shows what it showed before to who began before that returned. */
+  /**
+   * A name that another program of the same machine takes away shows what it showed before to who began before that
+   * returned.
+   */
   private isBeingTaken(call: Call): boolean {
     return this.calls.some((each) => {
       const taken = each.kind === "remove" || each.kind === "rename" ? this.seqs.get(each) : undefined;
@@ -190,7 +194,10 @@ class Checker {
     return listed === undefined ? names === undefined : names !== undefined && listed.join("/") === names.join("/");
   }
 
-  /** A file open for writing on the same machine, as by who makes it, or one whose save failed there and waits to be sent, shows as it is there. */
+  /**
+   * A file open for writing on the same machine, as by who makes it, or one whose save failed there and waits to be
+   * sent, shows as it is there.
+   */
   private isOwnBusiness(call: Call, from: number): boolean {
     const nodes = this.truth.nodesAt(call.path, from, call.lastSeq);
     return this.calls.some(
@@ -263,7 +270,9 @@ function touches(change: Call, seen: Call): boolean {
   });
 }
 
-/** Returns true for calls at about the same time: a report shows them to the person who has to find out what was wrong. */
+/**
+ * Returns true for calls at about the same time: a report shows them to the person who has to find out what was wrong.
+ */
 function isNear(other: Call, call: Call): boolean {
   return other.beganMs < call.endedMs && other.endedMs > call.beganMs - NEAR_MS;
 }

@@ -9,11 +9,14 @@ import { type Committed, EMPTY, type Truth } from "./truth.ts";
 export interface Resting {
   /** Keys of all that lies in the served folder, old versions with it. */
   contents: ReadonlySet<string>;
-  /** Status says that versions of this file were destroyed, and nobody was left then who had what the save was made from. */
+  /**
+   * Status says that versions of this file were destroyed, and nobody was left then who had what the save was made
+   * from.
+   */
   isNamedLost(commit: Committed, node: number): boolean;
   /**
-   * The client's own disk was full at some moment of the call, or the server refused to make the file: what it says then it does not keep. Or its machine
-   * stopped before what it was to keep was on disk.
+   * The client's own disk was full at some moment of the call, or the server refused to make the file: what it says
+   * then it does not keep. Or its machine stopped before what it was to keep was on disk.
    */
   isRefused(call: Call): boolean;
   /** Status of each client about what could not be sent. */

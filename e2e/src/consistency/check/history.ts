@@ -19,7 +19,10 @@ export interface Call {
   endedMs: number;
   /** Undefined when no word came back. */
   outcome: "ok" | "failed" | undefined;
-  /** read: the content, "folder" or undefined for nothing there; look: the same with the size for the content; write: what was written. */
+  /**
+   * read: the content, "folder" or undefined for nothing there; look: the same with the size for the content; write:
+   * what was written.
+   */
   content?: Observation;
   /** list; flush: the paths of what it said could not be sent */
   names?: string[] | undefined;

@@ -1,5 +1,5 @@
-// Checks that a client which goes on asking for its lease and never acknowledges cannot hold up the others for ever ([W18]), and that a slow one does not
-// take its own delay for the silence of its server ([W131]).
+// Checks that a client which goes on asking for its lease and never acknowledges cannot hold up the others for ever
+// ([W18]), and that a slow one does not take its own delay for the silence of its server ([W131]).
 import { type Call, isChange } from "./history.ts";
 
 /** EIO, EROFS: what an agent answers with that cannot reach its server. */
@@ -20,7 +20,10 @@ export function starvedBy(client: string, all: readonly Call[], termMs: number):
   });
 }
 
-/** A sentence for each call that failed as without a server, where lines and server were well all the time and an agent was slow. */
+/**
+ * A sentence for each call that failed as without a server, where lines and server were well all the time and an agent
+ * was slow.
+ */
 export function givenUp(calls: readonly Call[]): string[] {
   return calls.flatMap((call) => {
     const { client, kind, path, errno = 0, beganMs, wasOffline } = call;
@@ -31,7 +34,10 @@ export function givenUp(calls: readonly Call[]): string[] {
   });
 }
 
-/** ESTALE of open(O_CREAT): the file has gone, and when the kernel looked once more and was to make it, another one was there again. */
+/**
+ * ESTALE of open(O_CREAT): the file has gone, and when the kernel looked once more and was to make it, another one was
+ * there again.
+ */
 export function isMadeAgain({ kind, errno }: Pick<Call, "kind" | "errno">): boolean {
   return errno === ESTALE && kind === "write";
 }

@@ -36,7 +36,10 @@ export class KernelInode {
     return { ...this.attributes, id: this.id, sizeBytes: this.sizeBytes };
   }
 
-  /** Attributes of an answer: another size cuts the pages (and a page that was cut shows zeros when the file grows again). */
+  /**
+   * Attributes of an answer: another size cuts the pages (and a page that was cut shows zeros when the file grows
+   * again).
+   */
   tell(stat: ProgramStat, untilMs: number, order: number): void {
     this.attributes = stat;
     this.attributesUntilMs = untilMs;

@@ -1,5 +1,6 @@
-// The kernel between programs and the memory drive: what Linux's FUSE client keeps of names, attributes and pages, for as long as the drive allows, and
-// how it is made to forget (Linux 6.1, fs/fuse and fs/namei.c). A request of a program that it can answer never reaches the drive.
+// The kernel between programs and the memory drive: what Linux's FUSE client keeps of names, attributes and pages, for
+// as long as the drive allows, and how it is made to forget (Linux 6.1, fs/fuse and fs/namei.c). A request of a program
+// that it can answer never reaches the drive.
 import { constants } from "node:fs";
 import type { Invalidation, MemoryDrive, ProgramStat, RequestResult } from "@runnel/native/drive";
 import { Program } from "@runnel/native/drive";
@@ -378,7 +379,10 @@ export class Kernel {
     return result;
   }
 
-  /** The first page of a listing comes with attributes and binds names, the others by chance, as they do after lookups there. */
+  /**
+   * The first page of a listing comes with attributes and binds names, the others by chance, as they do after lookups
+   * there.
+   */
   private readFolder(args: Asked): Promise<RequestResult> {
     const folder = this.openFolders.get(args.handle) ?? ROOT_ID;
     return this.lock(folder).with(false, async () => {

@@ -1,5 +1,6 @@
-// Faults put into the product on purpose, each one that a rule of contents and folders is there to prevent: nothing that somebody saved is given up while
-// nobody has put anything in its place, and nothing is accepted without the volume's own folder and data. What is replaced is as in mutants.ts.
+// Faults put into the product on purpose, each one that a rule of contents and folders is there to prevent: nothing
+// that somebody saved is given up while nobody has put anything in its place, and nothing is accepted without the
+// volume's own folder and data. What is replaced is as in mutants.ts.
 import { Saves } from "@runnel/app/internals";
 import type { AcceptedCommit } from "@runnel/server/internals";
 import {

@@ -1,6 +1,6 @@
-// Faults put into the product on purpose, each one that a rule of the feed and the leases is there to prevent: a simulation that does not notice one of
-// them proves nothing about that rule. What they replace are methods of the product's own classes, in this process only: that of a simulation, or one that
-// was started for it.
+// Faults put into the product on purpose, each one that a rule of the feed and the leases is there to prevent: a
+// simulation that does not notice one of them proves nothing about that rule. What they replace are methods of the
+// product's own classes, in this process only: that of a simulation, or one that was started for it.
 import {
   FeedApplier,
   Lease,

@@ -1,5 +1,5 @@
-// A method of somebody else's class, replaced in this process. Private members are as open at run time as public ones: `This` says which of them the new
-// method uses.
+// A method of somebody else's class, replaced in this process. Private members are as open at run time as public ones:
+// `This` says which of them the new method uses.
 
 type Method<This, Args extends unknown[]> = (this: This, ...args: Args) => unknown;
 

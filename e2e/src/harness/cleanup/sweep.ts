@@ -1,5 +1,5 @@
-// Takes away all that a sandbox has left: mounts below its folder, processes that carry its mark, its files. Runs in the
-// watchdog's process only.
+// Takes away all that a sandbox has left: mounts below its folder, processes that carry its mark, its files. Runs in
+// the watchdog's process only.
 import { readFileSync, readdirSync } from "node:fs";
 import { mountsBelow, unmountByForce } from "./mounts.ts";
 import { run } from "../run.ts";

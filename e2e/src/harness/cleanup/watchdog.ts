@@ -1,5 +1,6 @@
-// The watchdog's process: one per sandbox, in a session of its own. It sweeps when it is told to ("sweep" on stdin, answered
-// with what it found as one JSON line), when the test process is gone (stdin ends), or when the sandbox's time is up.
+// The watchdog's process: one per sandbox, in a session of its own. It sweeps when it is told to ("sweep" on stdin,
+// answered with what it found as one JSON line), when the test process is gone (stdin ends), or when the sandbox's time
+// is up.
 import { createInterface } from "node:readline";
 import { sweep } from "./sweep.ts";
 

@@ -1,4 +1,5 @@
-// The folder engine: one served folder's root, for the salvage that comes before the meta store is made anew and for the store that serves it afterwards.
+// The folder engine: one served folder's root, for the salvage that comes before the meta store is made anew and for
+// the store that serves it afterwards.
 import type { Clock, Disk, Executor } from "@runnel/shared";
 import type { ContentEngine } from "../content-store.ts";
 import { OWNED_BY_ROOT } from "./disk/attributes.ts";

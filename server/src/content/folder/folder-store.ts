@@ -1,6 +1,7 @@
-// The folder engine of ContentStore: the live tree is a plain folder that other programs may read and write. Wings: apply (commits → folder),
-// detect (folder → volume), versions (reading, old files), staging (uploads, free space), salvage (after the loss of the index), disk (what they all share: rows,
-// names, identities). This file only puts them together.
+// The folder engine of ContentStore: the live tree is a plain folder that other programs may read and write. Wings:
+// apply (commits → folder), detect (folder → volume), versions (reading, old files), staging (uploads, free space),
+// salvage (after the loss of the index), disk (what they all share: rows, names, identities). This file only puts them
+// together.
 import type { Clock, Disk, DiskRoot, DiskSpace, Executor, Notice, Timer, VersionId } from "@runnel/shared";
 import type { MetaStore } from "../../meta/meta-store.ts";
 import type {
@@ -51,7 +52,9 @@ export interface FolderSettings {
   volume: string;
   /** That it is served by. */
   name?: string;
-  /** The volume is known to have been served: a folder without a marker is then unavailable, even with a new meta store. */
+  /**
+   * The volume is known to have been served: a folder without a marker is then unavailable, even with a new meta store.
+   */
   wasServed?: boolean;
   trash?: TrashSettings;
   /** Default: of a server that is root, and keeps no owners; refusals are met either way. */

@@ -1,5 +1,6 @@
-// The memory engine of ContentStore: versions in a Map, no plain files, no other programs. Everything is applied as soon as its bytes have been put
-// together. For tests of what stands above, and as the reference that the folder engine is compared with.
+// The memory engine of ContentStore: versions in a Map, no plain files, no other programs. Everything is applied as
+// soon as its bytes have been put together. For tests of what stands above, and as the reference that the folder engine
+// is compared with.
 import type { DiskSpace, Notice, VersionId } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 import type { MetaStore, Run, WriteContent } from "../../meta/meta-store.ts";

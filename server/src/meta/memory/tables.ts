@@ -1,5 +1,5 @@
-// MetaTables in memory: keyed rows with secondary indexes, and one list of what was changed, by which a transaction is undone, redone and, in a
-// simulated power cut, lost back to the last durable point.
+// MetaTables in memory: keyed rows with secondary indexes, and one list of what was changed, by which a transaction is
+// undone, redone and, in a simulated power cut, lost back to the last durable point.
 import { DIGEST_BYTES, RunnelError, digestAt, digestKey, noticeKey } from "@runnel/shared";
 import type { Change, Entry, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type { AttachedInstance, DiskRow, Passed, VersionRow } from "../meta-store.ts";

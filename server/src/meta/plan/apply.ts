@@ -1,5 +1,5 @@
-// Applying a decision: everything that is stored follows from the operation, the change, the result and the rows before it. A live commit and the
-// roll forward of the log both pass here, so a replay makes the same rows as the commit did.
+// Applying a decision: everything that is stored follows from the operation, the change, the result and the rows before
+// it. A live commit and the roll forward of the log both pass here, so a replay makes the same rows as the commit did.
 import { NODE_LIMIT, changeXattrs } from "@runnel/shared";
 import type { Change, VersionId } from "@runnel/shared";
 import type {
@@ -110,8 +110,9 @@ function dropDiskName(tables: MetaTables, folder: number, name: string): void {
 }
 
 /**
- * The version whose bytes the node's file held before the operation. Rolling forward, the rows can be older than what the operation met, since what is
- * brought up is not in the log; live, an operation before it in the batch can have made them newer.
+ * The version whose bytes the node's file held before the operation. Rolling forward, the rows can be older than what
+ * the operation met, since what is brought up is not in the log; live, an operation before it in the batch can have
+ * made them newer.
  */
 function versionBefore(rows: readonly DiskRow[], { version }: DiskRow): number {
   return rows.reduce((newest, row) => Math.max(newest, row.version), version);

@@ -11,7 +11,9 @@ import type { Decision } from "./draft.ts";
 type Op<Name extends Operation["op"]> = Extract<Operation, { op: Name }>;
 type SetRecipe = Extract<ExternalOperation, { op: "setRecipe" }>;
 
-/** The last name of a node without a name. Removed by the one who asks: it works on with its open file, unseen (POSIX). */
+/**
+ * The last name of a node without a name. Removed by the one who asks: it works on with its open file, unseen (POSIX).
+ */
 function lastNameOf(tables: MetaTables, state: NodeState, instance: string): { last: LastName; isOwn: boolean } {
   const last = tables.lastName(state.node) ?? { folder: ROOT_NODE, name: `node ${state.node}`, instance: "" };
   return { last, isOwn: instance !== "" && last.instance === instance };
@@ -50,7 +52,9 @@ function isConflict(tables: MetaTables, state: NodeState, operation: Op<"write">
   return !isSameRecipe(tables.recipe({ node: state.node, seq: state.version }), operation.content.recipe);
 }
 
-/** A new node for the content of one that lost its name, in the same folder while that is in the tree, else in the root. */
+/**
+ * A new node for the content of one that lost its name, in the same folder while that is in the tree, else in the root.
+ */
 function writeConflictCopy(
   tables: MetaTables,
   operation: Op<"write">,

@@ -1,4 +1,5 @@
-// A change being drafted: new states over those of the tables, which stay as they are until the change is applied (plan-apply.ts).
+// A change being drafted: new states over those of the tables, which stay as they are until the change is applied
+// (plan-apply.ts).
 import type { AttributeChange, Change, NodeState, VersionId } from "@runnel/shared";
 import type { OperationResult } from "../meta-store.ts";
 import type { MetaTables } from "../meta-tables.ts";

@@ -1,6 +1,7 @@
-// Planning of what other programs did to the served folder. The disk is compared with what was brought up (the disk rows), never with the tree: where
-// the tree has a commit that is not yet up for the same name or content, the operation is overtaken, which is no change; bringing the
-// commit up meets what lies there and settles it. Pure decisions: reads tables, changes none.
+// Planning of what other programs did to the served folder. The disk is compared with what was brought up (the disk
+// rows), never with the tree: where the tree has a commit that is not yet up for the same name or content, the
+// operation is overtaken, which is no change; bringing the commit up meets what lies there and settles it. Pure
+// decisions: reads tables, changes none.
 import { ROOT_NODE, checkName } from "@runnel/shared";
 import type { NodeState } from "@runnel/shared";
 import type { ExternalOperation } from "../meta-store.ts";

@@ -1,4 +1,5 @@
-// Planning of the operations on names that clients ask for: make, link, rename, remove. Pure decisions: reads tables, changes none.
+// Planning of the operations on names that clients ask for: make, link, rename, remove. Pure decisions: reads tables,
+// changes none.
 import { LIMITS, checkName, isTextOfName } from "@runnel/shared";
 import type { NewAttributes, NodeState } from "@runnel/shared";
 import type { Operation } from "../meta-store.ts";

@@ -1,4 +1,5 @@
-// The paths that a commit concerns, for its log record: ids mean nothing to a meta store made anew, paths do (docs/FORMAT.md [F63]). Reads only.
+// The paths that a commit concerns, for its log record: ids mean nothing to a meta store made anew, paths do
+// (docs/FORMAT.md [F63]). Reads only.
 import { LIMITS, ROOT_NODE } from "@runnel/shared";
 import type { Change } from "@runnel/shared";
 import type { ExternalOperation, Operation, OperationPaths, OperationResult } from "../meta-store.ts";

@@ -1,5 +1,5 @@
-// The planner: the rules of the tree. Decides one operation over the tables of an open transaction, and applies it to them. No clock, no
-// I/O; the same requests over the same rows come to the same rows on every engine.
+// The planner: the rules of the tree. Decides one operation over the tables of an open transaction, and applies it to
+// them. No clock, no I/O; the same requests over the same rows come to the same rows on every engine.
 import { LIMITS, RunnelError, isRunnelError } from "@runnel/shared";
 import type { VersionId } from "@runnel/shared";
 import type { ExternalOperation, Operation, PlanRequest, Planned } from "../meta-store.ts";
@@ -54,7 +54,10 @@ function decide(
   }
 }
 
-/** The stored answer when the operation was executed before. @throws Invalid for a number used again, Busy when too many are not reported received. */
+/**
+ * The stored answer when the operation was executed before. @throws Invalid for a number used again, Busy when too many
+ * are not reported received.
+ */
 function executedBefore(tables: MetaTables, request: PlanRequest): Planned | undefined {
   if (request.id === undefined || request.id.isStep === true) return undefined;
   const { instance, n, digest } = request.id;
@@ -107,8 +110,8 @@ function answerOrRefuse(tables: MetaTables, request: PlanRequest): Planned {
 }
 
 /**
- * Decides and applies one request; a refused one leaves the tables as they were. @throws RunnelError Corrupt for damaged tables or a log
- * with a gap: the transaction must be rolled back.
+ * Decides and applies one request; a refused one leaves the tables as they were. @throws RunnelError Corrupt for
+ * damaged tables or a log with a gap: the transaction must be rolled back.
  */
 export function planRequest(tables: MetaTables, request: PlanRequest): PlannedRequest {
   if (request.replayed !== undefined) return replay(tables, request, request.replayed);

@@ -1,5 +1,6 @@
-// The chunk index in a database file of its own: the first 64 bits of a digest → one place where it may be found (the last one told). A hint, never
-// trusted, so the file is not synced and whatever is wrong with it is answered by making it anew.
+// The chunk index in a database file of its own: the first 64 bits of a digest → one place where it may be found (the
+// last one told). A hint, never trusted, so the file is not synced and whatever is wrong with it is answered by making
+// it anew.
 import type Database from "better-sqlite3";
 import { DIGEST_BYTES, digestAt } from "@runnel/shared";
 import type { Recipe, VersionId } from "@runnel/shared";

@@ -1,9 +1,11 @@
-// The database files of a meta store in one folder: `meta.db` (the index over the commit log) and `chunks.db` (the chunk index, which may be
-// deleted at any time). Schema, format number, and the settings by which a commit is atomic at once and durable at a checkpoint.
+// The database files of a meta store in one folder: `meta.db` (the index over the commit log) and `chunks.db` (the
+// chunk index, which may be deleted at any time). Schema, format number, and the settings by which a commit is atomic
+// at once and durable at a checkpoint.
 //
-// meta.db runs in WAL mode with synchronous=NORMAL: a commit writes the WAL and syncs nothing, so it survives a killed process, and after a power cut
-// the WAL is valid up to some earlier commit, never torn: the index is then behind the commit log and is rolled forward. A commit under
-// synchronous=FULL syncs the WAL, and with it all commits before. A checkpoint syncs the WAL, copies it into the database file and syncs that.
+// meta.db runs in WAL mode with synchronous=NORMAL: a commit writes the WAL and syncs nothing, so it survives a killed
+// process, and after a power cut the WAL is valid up to some earlier commit, never torn: the index is then behind the
+// commit log and is rolled forward. A commit under synchronous=FULL syncs the WAL, and with it all commits before. A
+// checkpoint syncs the WAL, copies it into the database file and syncs that.
 /* oxlint-disable node/no-sync -- a database is made and opened before its volume is */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync } from "node:fs";
 import { checkPages } from "@runnel/native";
@@ -171,7 +173,10 @@ export function openMetaFile(folder: string): { reader: Database.Database; write
   }
 }
 
-/** Costs bandwidth only, but a disk that rots is worth knowing. To the process's log: nobody else hears of what this thread does by itself. */
+/**
+ * Costs bandwidth only, but a disk that rots is worth knowing. To the process's log: nobody else hears of what this
+ * thread does by itself.
+ */
 export function tellAnew(error: unknown): void {
   console.error("The index of chunks could not be used and is begun anew.", error);
 }

@@ -1,5 +1,5 @@
-// The sqlite engine of MetaStore: a worker thread owns the database, this side sends it calls. Calls of one turn of the event loop go in one message and
-// are answered in one; what crosses is copied, nothing is shared.
+// The sqlite engine of MetaStore: a worker thread owns the database, this side sends it calls. Calls of one turn of the
+// event loop go in one message and are answered in one; what crosses is copied, nothing is shared.
 import { Worker } from "node:worker_threads";
 import { RunnelError } from "@runnel/shared";
 import type { ErrorDetail, ErrorKind } from "@runnel/shared";
@@ -98,8 +98,8 @@ class MetaWorker {
 }
 
 /**
- * Opens the meta store in a folder, or creates one there. @throws Exists (create), NotFound, Version for one written by a newer Runnel,
- * Corrupt for a damaged one: it has to be removed and rebuilt (removeSqliteMetaStore).
+ * Opens the meta store in a folder, or creates one there. @throws Exists (create), NotFound, Version for one written by
+ * a newer Runnel, Corrupt for a damaged one: it has to be removed and rebuilt (removeSqliteMetaStore).
  */
 export async function openSqliteMetaStore(folder: string, options: { create?: Creation } = {}): Promise<MetaStore> {
   const worker = new MetaWorker({ folder, ...options });

@@ -1,5 +1,5 @@
-// Values as SQLite columns and back, and the checksum that ends every row: CRC-32 over the columns before it, joined by NUL as text, then over the
-// blob if there is one. A row that fails it is Corrupt.
+// Values as SQLite columns and back, and the checksum that ends every row: CRC-32 over the columns before it, joined by
+// NUL as text, then over the blob if there is one. A row that fails it is Corrupt.
 import { crc32 } from "node:zlib";
 import { RunnelError } from "@runnel/shared";
 import type { Change, DiskStat, FileType, NodeState } from "@runnel/shared";

@@ -1,4 +1,5 @@
-// The thread of the sqlite engine: owns the connections, runs a MetaCore over them, and answers the calls of sqlite-meta-store.ts in their order.
+// The thread of the sqlite engine: owns the connections, runs a MetaCore over them, and answers the calls of
+// sqlite-meta-store.ts in their order.
 import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import type Database from "better-sqlite3";

@@ -1,5 +1,5 @@
-// fetch: a version's recipe as a delta against what the client holds, and the chunks of a range that it lacks; raw ranges of a file that
-// has no recipe yet. One round trip ([W30]).
+// fetch: a version's recipe as a delta against what the client holds, and the chunks of a range that it lacks; raw
+// ranges of a file that has no recipe yet. One round trip ([W30]).
 import type { Channel, Recipe, RecipePart, RequestOf, SentResultOf, VersionId } from "@runnel/shared";
 import {
   DESCRIPTOR_BYTES,
@@ -23,7 +23,10 @@ import type { FetchSettings } from "../fetch-runs.ts";
 import { fetchRuns, runBytesAt } from "../fetch-runs.ts";
 import type { Call } from "./call.ts";
 
-/** A client that can do without the recipe gets one that is hardly longer than what is said around it, or that it shares half of (W140). */
+/**
+ * A client that can do without the recipe gets one that is hardly longer than what is said around it, or that it shares
+ * half of (W140).
+ */
 const LITTLE_BYTES = 2048;
 /** A longer recipe waits for room, and for what was said before it to be sent. */
 const LONG_BYTES = 64 * 1024;
@@ -55,7 +58,9 @@ interface ToSay {
   isOptional: boolean;
 }
 
-/** The length, and the recipe where it is to be said; a long one when there is room for it. True: the recipe was said. */
+/**
+ * The length, and the recipe where it is to be said; a long one when there is room for it. True: the recipe was said.
+ */
 async function sayVersion(
   sizeBytes: number,
   toSay: ToSay | undefined,

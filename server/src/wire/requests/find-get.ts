@@ -1,5 +1,6 @@
-// findGet: the contents of many small files in one stream, for a program that walks a tree reading (ZX's findget; the entries come by find). Files are
-// read side by side and compressed together; the stream takes only what the line has to spare.
+// findGet: the contents of many small files in one stream, for a program that walks a tree reading (ZX's findget; the
+// entries come by find). Files are read side by side and compressed together; the stream takes only what the line has
+// to spare.
 import type { Channel, Recipe, RequestOf, VersionId } from "@runnel/shared";
 import { LIMITS, RunPacker, encodeRecipe, isRunnelError, nextTurn, recipeSize } from "@runnel/shared";
 import { chunkVersion, readRun } from "../../content/version-reader.ts";

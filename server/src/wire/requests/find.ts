@@ -1,5 +1,5 @@
-// find: entries below a folder as a stream, each folder with the seq it was read as of; follows what it lists when asked (a listing registers
-// before it reads). With a predicate only what matches is sent, with the path of its folder.
+// find: entries below a folder as a stream, each folder with the seq it was read as of; follows what it lists when
+// asked (a listing registers before it reads). With a predicate only what matches is sent, with the path of its folder.
 import type { Channel, Entry, Predicate, RequestOf } from "@runnel/shared";
 import { ROOT_NODE, RunnelError, checkPredicate, matches, packState } from "@runnel/shared";
 import type { Volume } from "../../volume/volume.ts";
@@ -10,7 +10,10 @@ import type { Call } from "./call.ts";
 const PAGE_ENTRIES = 500;
 /** The message's form allows 4096. */
 const TOGETHER_MAX = 1000;
-/** Folders of a deep listing are sent together up to so much: alone a small one hardly shrinks. More would keep other answers waiting on a narrow line. */
+/**
+ * Folders of a deep listing are sent together up to so much: alone a small one hardly shrinks. More would keep other
+ * answers waiting on a narrow line.
+ */
 const TOGETHER_BYTES = 64 * 1024;
 
 export async function serveFind(request: RequestOf<"find">, call: Call): Promise<void> {

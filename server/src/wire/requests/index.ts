@@ -1,4 +1,5 @@
-// The handler of each request on a volume. A request that is defined (shared/src/protocol/requests) does not compile until it stands here.
+// The handler of each request on a volume. A request that is defined (shared/src/protocol/requests) does not compile
+// until it stands here.
 import { REQUESTS, type RequestOf, RunnelError, type VolumeRequestName } from "@runnel/shared";
 import type { Right } from "../../auth/registry-file.ts";
 import type { Call, Handler } from "./call.ts";
@@ -38,7 +39,10 @@ const HANDLERS: { readonly [Name in VolumeRequestName]: Handler<Name> } = {
   },
 };
 
-/** Serves a request to the end of its channel. @throws what the channel is to fail with; ReadOnly without the right (W72). */
+/**
+ * Serves a request to the end of its channel. @throws what the channel is to fail with; ReadOnly without the right
+ * (W72).
+ */
 export async function serveRequest<Name extends VolumeRequestName>(
   name: Name,
   request: RequestOf<Name>,

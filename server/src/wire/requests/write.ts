@@ -1,5 +1,5 @@
-// write: a new content as a stream of items, one commit at its end (LBFS's four operations on one channel). A repetition goes on where the broken one
-// stopped, or gets the stored result.
+// write: a new content as a stream of items, one commit at its end (LBFS's four operations on one channel). A
+// repetition goes on where the broken one stopped, or gets the stored result.
 import type { Channel, RequestOf } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Operation, OperationResult } from "../../meta/meta-store.ts";

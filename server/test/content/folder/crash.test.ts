@@ -1,5 +1,5 @@
-// The crash table of applying (docs/FORMAT.md): killed, or its power cut, at each disk operation, a started-again volume ends where an
-// undisturbed one does, with every version and without a conflict.
+// The crash table of applying (docs/FORMAT.md): killed, or its power cut, at each disk operation, a started-again
+// volume ends where an undisturbed one does, with every version and without a conflict.
 import { describe, expect, test } from "@jest/globals";
 import { ROOT_NODE } from "@runnel/shared";
 import { TestVolume } from "./test-volume.ts";

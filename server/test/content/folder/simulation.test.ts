@@ -1,5 +1,5 @@
-// Clients and programs on the server work in one folder at once, while the server is killed and its power cut. Whatever happens, in the end the
-// tree shows the folder, and every version can be read, or is said to be lost or dropped.
+// Clients and programs on the server work in one folder at once, while the server is killed and its power cut. Whatever
+// happens, in the end the tree shows the folder, and every version can be read, or is said to be lost or dropped.
 import { describe, expect, test } from "@jest/globals";
 import type { SimulatedDisk } from "@runnel/shared";
 import { ROOT_NODE, SeededRandom, isRunnelError } from "@runnel/shared";

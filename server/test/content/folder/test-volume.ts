@@ -1,5 +1,5 @@
-// A volume reduced to what a content store needs of one: decides with the memory meta store, keeps a log in an array, and can be killed or lose its
-// power at any moment and be started again from what is left.
+// A volume reduced to what a content store needs of one: decides with the memory meta store, keeps a log in an array,
+// and can be killed or lose its power at any moment and be started again from what is left.
 import type { Change, Disk, DiskRoot, ErrorKind, NewAttributes, Notice, NoticeOf } from "@runnel/shared";
 import { ROOT_NODE, RunnelError, SimulatedClock, SimulatedDisk, isRunnelError } from "@runnel/shared";
 import type {

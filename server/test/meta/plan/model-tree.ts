@@ -1,4 +1,5 @@
-// A tree as plain as can be, to test the planner against: what rename(2) and its like do, and nothing of seqs, versions and rows.
+// A tree as plain as can be, to test the planner against: what rename(2) and its like do, and nothing of seqs, versions
+// and rows.
 import type { ErrorKind } from "@runnel/shared";
 import type { Operation } from "../../../src/meta/meta-store.ts";
 import { ROOT } from "../meta-harness.ts";

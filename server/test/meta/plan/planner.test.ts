@@ -1,4 +1,5 @@
-// Random histories: the planner against a plain tree, the engines against each other change by change, and a roll forward against what was committed.
+// Random histories: the planner against a plain tree, the engines against each other change by change, and a roll
+// forward against what was committed.
 import { afterAll, expect, test } from "@jest/globals";
 import type { NodeState } from "@runnel/shared";
 import * as fc from "fast-check";

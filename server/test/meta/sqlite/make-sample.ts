@@ -1,4 +1,5 @@
-// Writes samples/format-<n>/: a small store of the current format, to be kept for ever. `node server/test/meta/sqlite/make-sample.ts`, once per format.
+// Writes samples/format-<n>/: a small store of the current format, to be kept for ever.
+// `node server/test/meta/sqlite/make-sample.ts`, once per format.
 import { existsSync, mkdirSync } from "node:fs";
 import { META_FORMAT } from "../../../src/meta/first-rows.ts";
 import { openSqliteMetaStore } from "../../../src/meta/sqlite/meta-store.ts";

@@ -1,5 +1,5 @@
-// A process that opens the store of a folder several times, then with a changed byte; prints what kind of failure that is. Its main thread never
-// loads SQLite, so that each worker thread is the first to.
+// A process that opens the store of a folder several times, then with a changed byte; prints what kind of failure that
+// is. Its main thread never loads SQLite, so that each worker thread is the first to.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isRunnelError } from "@runnel/shared";

@@ -330,7 +330,10 @@ describe("fetch", () => {
     expect(["Stale", "Lost"]).toContain(await kindOf(one.fetch({ node, seq: second })));
   });
 
-  /** A file that another program has just written, too large to be cut while it is told of; nothing in the background cuts it. */
+  /**
+   * A file that another program has just written, too large to be cut while it is told of; nothing in the background
+   * cuts it.
+   */
   async function uncut(): Promise<{ bytes: Uint8Array; version: [number, number] }> {
     wire.rig.volume.meta.withoutRecipe = async () => [];
     const before = wire.rig.volume.seq;

@@ -1,4 +1,5 @@
-// The time that connecting may take: so much a step, since each step waits for a round trip of a line that nothing is known of yet.
+// The time that connecting may take: so much a step, since each step waits for a round trip of a line that nothing is
+// known of yet.
 import { TIMING } from "../../limits.ts";
 
 export class ConnectSteps {

@@ -1,5 +1,5 @@
-// Addresses of host names. Where the line is away the system's answer hangs, and keeps one of few threads: it is waited for once, whoever asks how often, and
-// meanwhile the addresses serve that the name had last.
+// Addresses of host names. Where the line is away the system's answer hangs, and keeps one of few threads: it is waited
+// for once, whoever asks how often, and meanwhile the addresses serve that the name had last.
 import type { LookupAddress } from "node:dns";
 import { lookup as systemLookup } from "node:dns/promises";
 import type { LookupFunction } from "node:net";

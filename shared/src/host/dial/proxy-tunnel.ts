@@ -26,7 +26,10 @@ export function parseProxy(typed: string): URL {
   throw new RunnelError("Invalid", "dial", "That is not the address of a proxy. Write http://HOST:PORT.");
 }
 
-/** `stepped`: the proxy was reached, its answer is the next step. @throws RunnelError Unreachable; Denied when the proxy lets nobody through to there. */
+/**
+ * `stepped`: the proxy was reached, its answer is the next step. @throws RunnelError Unreachable; Denied when the proxy
+ * lets nobody through to there.
+ */
 export async function openTunnel(
   proxy: URL,
   address: ServerAddress,

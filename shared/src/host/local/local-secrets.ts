@@ -52,7 +52,10 @@ export class LocalSecrets {
     return path === undefined ? LocalSecrets.ofUser() : new LocalSecrets(() => [path]);
   }
 
-  /** A server's own, the same at its next start, else `secret` or a new one. @throws RunnelError Denied when there is no place that only this user can read. */
+  /**
+   * A server's own, the same at its next start, else `secret` or a new one. @throws RunnelError Denied when there is no
+   * place that only this user can read.
+   */
   keep(place: Place, secret = randomBytes(SECRET_BYTES).toString("base64url")): string {
     const paths = this.pathsOf(place);
     for (const path of paths) {

@@ -10,7 +10,10 @@ const PRIVATE_MODE = 0o600;
 /** A pipe of Windows lies in no folder and has no mode. */
 const isPipe = process.platform === "win32";
 
-/** Listens in place of what a dead process left there. The caller holds the folder's lock. @throws RunnelError of `operation` */
+/**
+ * Listens in place of what a dead process left there. The caller holds the folder's lock. @throws RunnelError of
+ * `operation`
+ */
 export async function listenPrivately(server: Server, path: string, operation: string): Promise<void> {
   removeSocket(path);
   // The mask makes the socket private from its first moment; it is bound before listen() returns.

@@ -76,7 +76,10 @@ export class SimulatedClock implements Clock {
     return this.pendingTimers === 0;
   }
 
-  /** Fires timers until the condition holds; returns whether it does. Gives up after `withinMs` or when nothing is left to fire. */
+  /**
+   * Fires timers until the condition holds; returns whether it does. Gives up after `withinMs` or when nothing is left
+   * to fire.
+   */
   async runUntil(condition: () => boolean, withinMs = 3_600_000): Promise<boolean> {
     const untilMs = this.#bootMs + withinMs;
     await settle();

@@ -1,5 +1,5 @@
-// A disk in memory. What was not synced survives `crash` or does not, by a seeded coin, within what POSIX allows. It can be slow,
-// full or failing. Everything else is as on a real one: the same contract suite passes.
+// A disk in memory. What was not synced survives `crash` or does not, by a seeded coin, within what POSIX allows. It
+// can be slow, full or failing. Everything else is as on a real one: the same contract suite passes.
 import { type ErrorKind, RunnelError } from "../../errors.ts";
 import type { Disk, DiskRoot } from "../disk.ts";
 import { textOfName } from "../../model/name-text.ts";

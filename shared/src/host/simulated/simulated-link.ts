@@ -1,4 +1,5 @@
-// Two ends of a simulated line: messages arrive in order, late, at the rate of the line, or not before a black hole ends.
+// Two ends of a simulated line: messages arrive in order, late, at the rate of the line, or not before a black hole
+// ends.
 import type { Clock } from "../clock.ts";
 import { LinkInbox } from "../link-inbox.ts";
 import type { Link, LinkEvents } from "../link.ts";
@@ -108,8 +109,8 @@ export class SimulatedLink implements Link {
   }
 
   /**
-   * The line breaks, and only this end is told. What it had sent stays under way until the function is called that this returns: it arrives then, perhaps
-   * behind what a newer link has brought, and the other end is told.
+   * The line breaks, and only this end is told. What it had sent stays under way until the function is called that this
+   * returns: it arrives then, perhaps behind what a newer link has brought, and the other end is told.
    */
   lose(): () => void {
     const peer = this.#peer;

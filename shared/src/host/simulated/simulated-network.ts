@@ -1,4 +1,5 @@
-// A network in memory: servers listen on it, each machine dials over a line of its own that can be slow, cut or swallowed.
+// A network in memory: servers listen on it, each machine dials over a line of its own that can be slow, cut or
+// swallowed.
 import { RunnelError } from "../../errors.ts";
 import { TIMING } from "../../limits.ts";
 import { type Clock, sleep } from "../clock.ts";
@@ -126,7 +127,10 @@ export class SimulatedLine implements Dialer, LineConditions {
     return link;
   }
 
-  /** All links over this line break, but only this machine is told. What it had sent arrives when the function is called that this returns. */
+  /**
+   * All links over this line break, but only this machine is told. What it had sent arrives when the function is called
+   * that this returns.
+   */
   lose(): () => void {
     const arrivals = Array.from(this.#links, (link) => link.lose());
     this.#links.clear();

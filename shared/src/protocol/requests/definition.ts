@@ -6,7 +6,10 @@ import type { VersionId } from "../../model/node.ts";
 import { nanoseconds } from "../fields.ts";
 import { count, counts } from "../numbers.ts";
 
-/** Right on the volume of its attachment that a request needs (W72); "none" is for those that are asked without an attachment. */
+/**
+ * Right on the volume of its attachment that a request needs (W72); "none" is for those that are asked without an
+ * attachment.
+ */
 export type RequestRight = "none" | "read" | "write";
 
 export interface RequestDefinition<Right extends RequestRight, Form extends z.ZodType, Result extends z.ZodType> {
@@ -14,11 +17,16 @@ export interface RequestDefinition<Right extends RequestRight, Form extends z.Zo
   request: Form;
   /** Form of what the server ends the channel with; of the first item where the channel stays open (attach). */
   result: Result;
-  /** The answer is made whole, may be as long as a control message, and waits for nobody: few are made at a time (W163). */
+  /**
+   * The answer is made whole, may be as long as a control message, and waits for nobody: few are made at a time (W163).
+   */
   isAnsweredWhole?: true;
   /** Side whose bulk comes with it; there is none on any other request (W8). */
   bulkFrom?: "client" | "server";
-  /** A request that is answered without an error, on a volume that has the tree; the field `attachment` and those of a change's number are left out. */
+  /**
+   * A request that is answered without an error, on a volume that has the tree; the field `attachment` and those of a
+   * change's number are left out.
+   */
   sample(tree: SampleTree): Omit<z.input<Form>, Numbering>;
 }
 
@@ -42,8 +50,8 @@ export function defineRequest<Right extends RequestRight, Form extends z.ZodType
 export const attached = { attachment: count };
 
 /**
- * Fields that every change carries: its number within the instance's journal (executed once), the number up to which all results were received `but` for
- * these, and when the program did it by the client's clock.
+ * Fields that every change carries: its number within the instance's journal (executed once), the number up to which
+ * all results were received `but` for these, and when the program did it by the client's clock.
  */
 export const numbered = {
   ...attached,

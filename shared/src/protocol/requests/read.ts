@@ -12,8 +12,10 @@ export type FetchEncoding = z.output<typeof fetchEncoding>;
 const recipeParts = z.array(z.union([bytes, z.tuple([count, count, count])]));
 
 /**
- * Items of a fetch, server to client: first ["v", size, recipe parts or null], then ["p", more parts] until the recipe has that size; then ["d", first chunk, chunks, encoding, raw length, encoded length] or, without a
- * recipe, ["s", offset, descriptors, encoding, raw length, encoded length] and ["raw", offset, encoding, raw length, encoded length], each with its bytes on the bulk stream. Recipe parts: [held index, from, count] or descriptors.
+ * Items of a fetch, server to client: first ["v", size, recipe parts or null], then ["p", more parts] until the recipe
+ * has that size; then ["d", first chunk, chunks, encoding, raw length, encoded length] or, without a recipe, ["s",
+ * offset, descriptors, encoding, raw length, encoded length] and ["raw", offset, encoding, raw length, encoded length],
+ * each with its bytes on the bulk stream. Recipe parts: [held index, from, count] or descriptors.
  */
 export const FETCH_ITEM = z.union([
   z.tuple([z.literal("v"), count, recipeParts.nullable()]),
@@ -24,7 +26,10 @@ export const FETCH_ITEM = z.union([
 ]);
 export type FetchItem = z.output<typeof FETCH_ITEM>;
 
-/** Items of a findGet: ["g", [[index in the request, recipe] …], encoding, raw length, encoded length], the contents one after another on the bulk stream. */
+/**
+ * Items of a findGet: ["g", [[index in the request, recipe] …], encoding, raw length, encoded length], the contents one
+ * after another on the bulk stream.
+ */
 export const FIND_GET_ITEM = z.tuple([
   z.literal("g"),
   z.array(z.tuple([count, bytes])).max(LIMITS.findGetVersions),

@@ -27,7 +27,10 @@ export const VOLUME_STATUS = z.object({
   seq: count,
   /** Commits that are not in the plain files yet. */
   pending: count,
-  /** Why the first that cannot be brought up waits, at its path, and with it what depends on it; all where the whole folder is in the way. */
+  /**
+   * Why the first that cannot be brought up waits, at its path, and with it what depends on it; all where the whole
+   * folder is in the way.
+   */
   stuck: stuck.optional(),
   /**
    * Progress of a scan, while the status may not show yet what programs on the server do: so many names were visited,

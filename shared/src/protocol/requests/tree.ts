@@ -6,7 +6,10 @@ import { listedName, name, nodeId, state, xattrName, xattrValue } from "../field
 import { count, counts } from "../numbers.ts";
 import { attached, defineRequest } from "./definition.ts";
 
-/** Items of a find: [folder, as of seq, isLast, [[name, state]…]] for one folder's next entries; with a predicate: [path of folder, …]. */
+/**
+ * Items of a find: [folder, as of seq, isLast, [[name, state]…]] for one folder's next entries; with a predicate: [path
+ * of folder, …].
+ */
 export const FIND_ITEM = z.tuple([
   nodeId,
   count,

@@ -17,9 +17,10 @@ export type RunEncoding = z.output<typeof runEncoding>;
 export type SentRunEncoding = z.input<typeof runEncoding>;
 
 /**
- * Items of a write, client to server. Ranges of chunks of a version's recipe ("c", CONDWRITE by place) · descriptors with the place that holds them
- * ("h"; null: by digest alone) · a run of new data ("d": encoding, raw and encoded length, bytes on the bulk stream, or inside when short) · new data for
- * an item that the server needs ("r": its index first) · the end ("e", COMMITTMP: OID of the whole).
+ * Items of a write, client to server. Ranges of chunks of a version's recipe ("c", CONDWRITE by place) · descriptors
+ * with the place that holds them ("h"; null: by digest alone) · a run of new data ("d": encoding, raw and encoded
+ * length, bytes on the bulk stream, or inside when short) · new data for an item that the server needs ("r": its index
+ * first) · the end ("e", COMMITTMP: OID of the whole).
  */
 export const WRITE_ITEM = z.union([
   z.tuple([z.literal("c"), versionId, count, count]),
@@ -34,7 +35,10 @@ export type WriteItem = z.output<typeof WRITE_ITEM>;
 export const TOOK_STEP = 4096;
 export const TOOK_BYTES = 256 * 1024;
 
-/** Items of a write, server to client: ["need", [item…]] · ["from", item] (resume: items before it are here) · ["took", items] (all since its beginning). */
+/**
+ * Items of a write, server to client: ["need", [item…]] · ["from", item] (resume: items before it are here) · ["took",
+ * items] (all since its beginning).
+ */
 export const WRITE_REPLY = z.union([
   z.tuple([z.literal("need"), counts(LIMITS.neededItems)]),
   z.tuple([z.literal("from"), count]),

@@ -99,7 +99,10 @@ export class AgentHome {
     chmodSync(this.folder, 0o700);
   }
 
-  /** Path at which the agent is to listen. Makes the folder of a socket that cannot lie in the home. @throws RunnelError Denied */
+  /**
+   * Path at which the agent is to listen. Makes the folder of a socket that cannot lie in the home. @throws RunnelError
+   * Denied
+   */
   socketPath(): string {
     if (process.platform === "win32") return `\\\\.\\pipe\\runnel-${this.#digest()}`;
     const here = join(this.folder, "agent.sock");
@@ -200,7 +203,10 @@ function cannotMake(kind: ErrorKind, folder: string, cause?: unknown): RunnelErr
   return new RunnelError(kind, "make a folder", sentence, { cause });
 }
 
-/** The folder above may be open to everyone, so another user could have made ours first: then it is not ours, and left alone. */
+/**
+ * The folder above may be open to everyone, so another user could have made ours first: then it is not ours, and left
+ * alone.
+ */
 function claimRuntimeFolder(folder: string, user: number): boolean {
   try {
     mkdirSync(folder, { mode: 0o700 });
@@ -219,7 +225,10 @@ function readJson<T>(path: string, schema: z.ZodType<T>): T | undefined {
   }
 }
 
-/** Writes all or nothing: a reader sees the old file or the new one. Only the lock's holder writes, so the other name is free. */
+/**
+ * Writes all or nothing: a reader sees the old file or the new one. Only the lock's holder writes, so the other name is
+ * free.
+ */
 function writeJson(path: string, value: unknown): void {
   writeFileSync(`${path}.new`, `${JSON.stringify(value, undefined, 2)}\n`, { mode: 0o600 });
   renameSync(`${path}.new`, path);

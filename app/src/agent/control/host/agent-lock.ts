@@ -1,5 +1,6 @@
-// Keeps a home to a single agent. The lock is one that the system holds for a process and drops when it ends, however it ends, so no
-// record of a dead agent can be taken for a living one. SQLite's exclusive transaction is that lock on every system.
+// Keeps a home to a single agent. The lock is one that the system holds for a process and drops when it ends, however
+// it ends, so no record of a dead agent can be taken for a living one. SQLite's exclusive transaction is that lock on
+// every system.
 import { DatabaseSync } from "node:sqlite";
 import { RunnelError } from "@runnel/shared";
 

@@ -1,5 +1,5 @@
-// Reads what is mounted where, as the system says, without touching any mount: the agent must never touch its own (the kernel would
-// wait for the agent, and the agent for the kernel), and a dead one answers nothing but errors.
+// Reads what is mounted where, as the system says, without touching any mount: the agent must never touch its own (the
+// kernel would wait for the agent, and the agent for the kernel), and a dead one answers nothing but errors.
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import { type Clock, isRunnelMount, type MountTableEntry, readMountTable, RunnelError } from "@runnel/shared";
@@ -12,12 +12,16 @@ export interface MountTable {
   read(): Promise<MountTableEntry[]>;
   /** Asks a mount from a process of its own, with a deadline. */
   probe(mountpoint: string): Promise<Life>;
-  /** Takes a dead mount off its mount point, the one on top of several, also while programs still hold files of it. @throws RunnelError Busy */
+  /**
+   * Takes a dead mount off its mount point, the one on top of several, also while programs still hold files of it.
+   * @throws RunnelError Busy
+   */
   detach(mountpoint: string): Promise<void>;
   /**
-   * Ends the connection of a drive of this process once the process has died, unless it is disposed of before. The kernel does so itself, but for a process that
-   * dies while a thread of it waits there for a folder's lock, to take a name away: the program that has the lock waits for an answer of the process, and both, and
-   * whoever comes to the drive, would wait for ever.
+   * Ends the connection of a drive of this process once the process has died, unless it is disposed of before. The
+   * kernel does so itself, but for a process that dies while a thread of it waits there for a folder's lock, to take a
+   * name away: the program that has the lock waits for an answer of the process, and both, and whoever comes to the
+   * drive, would wait for ever.
    */
   endWithProcess(mountpoint: string): Promise<Disposable>;
 }
@@ -32,8 +36,8 @@ catch (error) { process.exit(error.code === "ENOTCONN" || error.code === "ECONNA
 const PROBE_DEAD = 3;
 
 /**
- * Run until file 3 is closed, or until its parent has died (SIGHUP): then it ends the connection of the device MAJOR:$1, if that is still a drive's
- * (Documentation/filesystems/fuse.rst, "Control filesystem").
+ * Run until file 3 is closed, or until its parent has died (SIGHUP): then it ends the connection of the device
+ * MAJOR:$1, if that is still a drive's (Documentation/filesystems/fuse.rst, "Control filesystem").
  */
 const GUARD_SCRIPT = `
 trap 'grep -q " 0:$1 .* - fuse.runnel " /proc/self/mountinfo && echo 1 > "/sys/fs/fuse/connections/$1/abort"; exit' HUP

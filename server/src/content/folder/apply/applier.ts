@@ -1,6 +1,6 @@
 // Applying: accepted commits become plain files, in seq order, several to a sync. A batch is prepared beside the tree,
-// its handles are logged, then it is put in place in the serial queue, synced and stored. A commit that fails waits, with
-// those that depend on it (waiting-commits.ts), and is begun again later, as after a crash.
+// its handles are logged, then it is put in place in the serial queue, synced and stored. A commit that fails waits,
+// with those that depend on it (waiting-commits.ts), and is begun again later, as after a crash.
 import type { Clock, Executor, VersionId } from "@runnel/shared";
 import { RunnelError, fromSystemError } from "@runnel/shared";
 import type { MetaStore, Passed } from "../../../meta/meta-store.ts";
@@ -99,8 +99,8 @@ export class Applier {
   #isClosed = false;
 
   /**
-   * `seq`: the last of the volume; all after `appliedSeq` that are not given to `accept` are on disk already. Of those given the ones up to `passedSeq` were
-   * passed by later ones.
+   * `seq`: the last of the volume; all after `appliedSeq` that are not given to `accept` are on disk already. Of those
+   * given the ones up to `passedSeq` were passed by later ones.
    */
   constructor(
     deps: ApplierDeps,

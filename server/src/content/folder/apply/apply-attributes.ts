@@ -14,7 +14,10 @@ import { applyXattr } from "../disk/xattrs.ts";
 
 type SetAttr = Extract<Operation, { op: "setAttr" }>;
 
-/** The tuple to record: the new one, unless another program's change shows in it, which the next probe has to find. `change`: as stored. */
+/**
+ * The tuple to record: the new one, unless another program's change shows in it, which the next probe has to find.
+ * `change`: as stored.
+ */
 function recordedStat(row: DiskRow, before: DiskStat, after: DiskStat, change: SetStat, isRetry: boolean): DiskStat {
   // The folder's time is not asked of the disk: a name that this batch has put in it has changed that.
   if (row.stat.type === "folder") return { ...after, mtimeNs: change.mtimeNs ?? row.stat.mtimeNs };
@@ -40,8 +43,8 @@ function timeOf({ mtimeNs }: SetStat): SetStat {
 }
 
 /**
- * Time as the disk holds it: it may be coarser than ours, or end earlier (ext4: in 2446), or refuse it. When another time came out than was
- * asked for, an empty file of our own shows whether the disk did that or another program.
+ * Time as the disk holds it: it may be coarser than ours, or end earlier (ext4: in 2446), or refuse it. When another
+ * time came out than was asked for, an empty file of our own shows whether the disk did that or another program.
  */
 async function asStored(
   tree: LiveTree,

@@ -1,5 +1,5 @@
-// Raising: what one prepared commit does to the served folder. Each step can be done again from any point where a crash or a failure left it;
-// docs/FORMAT.md has the table [F28].
+// Raising: what one prepared commit does to the served folder. Each step can be done again from any point where a crash
+// or a failure left it; docs/FORMAT.md has the table [F28].
 import type { AcceptedCommit } from "../../content-store.ts";
 import { pathOfCommit } from "./commit-path.ts";
 import type { LiveTree } from "./live-tree.ts";
@@ -32,8 +32,9 @@ export async function applyCommit(tree: LiveTree, commit: AcceptedCommit, prepar
 }
 
 /**
- * The commit copied bytes that another program has destroyed, and nobody has them: the version is lost. What it brought itself, and what could be had, goes into a
- * conflict copy. The rows say that the version is what lies there, so the next probe reports the program's content as one that came after it.
+ * The commit copied bytes that another program has destroyed, and nobody has them: the version is lost. What it brought
+ * itself, and what could be had, goes into a conflict copy. The rows say that the version is what lies there, so the
+ * next probe reports the program's content as one that came after it.
  */
 async function applyLost(
   tree: LiveTree,

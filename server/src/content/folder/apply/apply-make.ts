@@ -32,7 +32,10 @@ async function isSameThing(tree: LiveTree, path: string, { stat }: FoundEntry, s
   }
 }
 
-/** Makes the object in temp/, durably unless the same batch replaces it by the node's first content; resolves to its handle. */
+/**
+ * Makes the object in temp/, durably unless the same batch replaces it by the node's first content; resolves to its
+ * handle.
+ */
 export async function prepareMake(
   tree: LiveTree,
   commit: AcceptedCommit,
@@ -110,8 +113,8 @@ async function recordNew(tree: LiveTree, key: Omit<DiskRow, "stat">, state: Node
 }
 
 /**
- * A further name for a file, in temp/. Resolves to the file's handle; undefined when another program has taken all its names. The commits before
- * are applied: the file is the one that the new name is for.
+ * A further name for a file, in temp/. Resolves to the file's handle; undefined when another program has taken all its
+ * names. The commits before are applied: the file is the one that the new name is for.
  */
 export async function prepareLink(
   tree: LiveTree,

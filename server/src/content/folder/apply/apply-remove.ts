@@ -43,8 +43,8 @@ export async function refreshOtherNames(tree: LiveTree, removed: DiskRow, wasRec
 }
 
 /**
- * A folder that is not empty has got something from another program since. It stays, and the next probe takes it in as a new folder with
- * what is in it: the removal named the old one.
+ * A folder that is not empty has got something from another program since. It stays, and the next probe takes it in as
+ * a new folder with what is in it: the removal named the old one.
  */
 async function removeFolder(tree: LiveTree, row: DiskRow, path: string): Promise<void> {
   const found = await tree.find(path);

@@ -1,5 +1,5 @@
-// Applying rename [F28]. A name that is replaced is exchanged with the source first, so that it is never absent, and the old file is taken
-// out at the source's place.
+// Applying rename [F28]. A name that is replaced is exchanged with the source first, so that it is never absent, and
+// the old file is taken out at the source's place.
 import { isRunnelError } from "@runnel/shared";
 import type { DiskRow, Operation } from "../../../meta/meta-store.ts";
 import type { AcceptedCommit } from "../../content-store.ts";
@@ -61,8 +61,8 @@ async function recordMoved(tree: LiveTree, { operation, source, from, to, before
 }
 
 /**
- * There is nothing to move: the source is at the destination already, or gone; or the commit was begun before and the source's name has been used
- * again since.
+ * There is nothing to move: the source is at the destination already, or gone; or the commit was begun before and the
+ * source's name has been used again since.
  */
 async function isDone(tree: LiveTree, { source, to, before }: Move): Promise<boolean> {
   if (before === undefined) return true;

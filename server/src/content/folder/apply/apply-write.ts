@@ -57,7 +57,10 @@ async function rowsOf(tree: LiveTree, node: number): Promise<DiskRow[]> {
   return free.map((name) => ({ ...name, node, version: 0, handle: new Uint8Array(0), stat }));
 }
 
-/** Another program may have removed some of the names: the old file is taken out at one that has it, or had it before an interruption. */
+/**
+ * Another program may have removed some of the names: the old file is taken out at one that has it, or had it before an
+ * interruption.
+ */
 async function firstThere(tree: LiveTree, rows: DiskRow[], handle: Uint8Array): Promise<DiskRow[]> {
   if (rows.length < 2) return rows;
   for (const row of rows) {
@@ -104,7 +107,8 @@ async function exchange(
   if (temp.open !== undefined) wasRecorded = await putInPlace(tree, temp, first, stateAfter(commit, first.node));
   for (const row of rows.slice(1)) await relink(tree, commit.seq, first, temp.handle, row, wasRecorded);
   const { folder, name } = first;
-  // Rolling the log forward can have put this file's handle or a later one's into the old version's row: its own is what was logged for it.
+  // Rolling the log forward can have put this file's handle or a later one's into the old version's row: its own is
+  // what was logged for it.
   const isNewer = tree.isRetry && tree.deps.tempOf(first.handle) !== undefined;
   const row = isNewer ? { ...first, handle: tree.deps.intentHandle(first.version) ?? first.handle } : first;
   await settleTakenOut(tree, { temp: temp.path, row, wasRecorded, hasOtherNames: false, folder, name });
@@ -171,7 +175,10 @@ function isAsFilled(stat: DiskStat, sizeBytes: number, mtimeNs: bigint): boolean
   return stat.sizeBytes === sizeBytes && stat.mtimeNs === mtimeNs;
 }
 
-/** The tuple after the exchange, if no other program has written since; else one that makes the next probe find that out. */
+/**
+ * The tuple after the exchange, if no other program has written since; else one that makes the next probe find that
+ * out.
+ */
 async function recordedStat(
   tree: LiveTree,
   temp: FilledTemp,

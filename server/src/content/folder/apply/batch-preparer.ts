@@ -12,7 +12,10 @@ import { prepare } from "./prepare.ts";
 /** Preparations at once: their fsyncs share journal commits. */
 const PREPARED_AT_ONCE = 4;
 
-/** The probe that reports what became of a file that a commit copies from takes less than this many tries; what depends on the commit waits for them. */
+/**
+ * The probe that reports what became of a file that a commit copies from takes less than this many tries; what depends
+ * on the commit waits for them.
+ */
 const LOST_TRIES = 4;
 
 /** The preparation, or why there is none. */

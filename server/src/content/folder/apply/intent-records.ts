@@ -1,5 +1,5 @@
-// IntentRecords: the handles logged for commits that are about to put a file in place, until they are applied. After an interruption they tell our own
-// files from other programs', wherever a later commit has moved them [F28].
+// IntentRecords: the handles logged for commits that are about to put a file in place, until they are applied. After an
+// interruption they tell our own files from other programs', wherever a later commit has moved them [F28].
 import type { DiskRoot } from "@runnel/shared";
 import type { AcceptedCommit, ContentCallbacks } from "../../content-store.ts";
 import { contentOf } from "../versions/pending-contents.ts";
@@ -15,7 +15,10 @@ export class IntentRecords {
     this.bySeq = new Map(handles);
   }
 
-  /** Logs those of a batch that are not yet. What they are of is durable in temp/ before, and they are before anything gets into the tree. */
+  /**
+   * Logs those of a batch that are not yet. What they are of is durable in temp/ before, and they are before anything
+   * gets into the tree.
+   */
   async note(
     root: DiskRoot,
     callbacks: Pick<ContentCallbacks, "recordIntent">,

@@ -1,8 +1,9 @@
-// LiveTree: what applying one commit after another needs of the served folder: where things lie now, putting a file in place, keeping what
-// another program wrote, and what has to be synced and probed afterwards. Used by one batch at a time.
+// LiveTree: what applying one commit after another needs of the served folder: where things lie now, putting a file in
+// place, keeping what another program wrote, and what has to be synced and probed afterwards. Used by one batch at a
+// time.
 //
-// A difference that another program made is never settled by force: the rows follow the commit, and the next probe of the name reports
-// the program's change as one that came after it.
+// A difference that another program made is never settled by force: the rows follow the commit, and the next probe of
+// the name reports the program's change as one that came after it.
 import type { Clock, DiskRoot, DiskStat, NodeState, SetStat, VersionId } from "@runnel/shared";
 import { ROOT_NODE, RunnelError, isRunnelError } from "@runnel/shared";
 import type { KeptOnDisk, Ownership } from "../disk/attributes.ts";
@@ -86,7 +87,10 @@ export class LiveTree {
     return withFile(this.root, path, "read", async (file) => (await file.takeLease(() => undefined)) === "writer");
   }
 
-  /** The folder's path; the folder is there. One that another program removed is made again, since a commit puts something into it. */
+  /**
+   * The folder's path; the folder is there. One that another program removed is made again, since a commit puts
+   * something into it.
+   */
   async folder(node: number): Promise<string> {
     const path = await this.rows.pathOf(node);
     if (path === undefined) throw new RunnelError("Corrupt", "apply", `Folder ${node} has no place on disk.`);
@@ -109,7 +113,10 @@ export class LiveTree {
     return path;
   }
 
-  /** After a power cut a later rename of the folder can be in place without what an earlier commit put into it: its turn comes again. */
+  /**
+   * After a power cut a later rename of the folder can be in place without what an earlier commit put into it: its turn
+   * comes again.
+   */
   async #moveBack(row: DiskRow, path: string): Promise<boolean> {
     for (const { folder, name } of this.deps.laterNames(row.node)) {
       const later = await this.rows.pathOfName(folder, name);
@@ -146,7 +153,10 @@ export class LiveTree {
     if (this.isLate) this.#touchedLate.add(folder);
   }
 
-  /** Remembers what was touched so far, to come back to when a commit fails: the folder that it failed in must not be in the way of the batch's end. */
+  /**
+   * Remembers what was touched so far, to come back to when a commit fails: the folder that it failed in must not be in
+   * the way of the batch's end.
+   */
   mark(): () => void {
     const [touched, late] = [new Map(this.#touched), new Set(this.#touchedLate)];
     return () => {
@@ -201,7 +211,10 @@ export class LiveTree {
     return { path: joinPath(inFolder, name), conflictCopy };
   }
 
-  /** Gives `temp` a name that is new. What another program has put there is kept as a conflict copy, unless `adopts` takes it for ours. */
+  /**
+   * Gives `temp` a name that is new. What another program has put there is kept as a conflict copy, unless `adopts`
+   * takes it for ours.
+   */
   async placeNew(
     temp: string,
     folder: number,
@@ -244,8 +257,9 @@ export class LiveTree {
   }
 
   /**
-   * The tuple to record for a file that we touched (renamed, linked, changed attributes of): the new one if it was the recorded one before and has the
-   * same content now, else still the recorded one, so that the next probe finds what another program did.
+   * The tuple to record for a file that we touched (renamed, linked, changed attributes of): the new one if it was the
+   * recorded one before and has the same content now, else still the recorded one, so that the next probe finds what
+   * another program did.
    */
   recorded(
     row: DiskRow,
@@ -261,7 +275,9 @@ export class LiveTree {
     return { handle: row.handle, stat: isSame ? after.stat : row.stat };
   }
 
-  /** Nothing but this engine has touched it since it was recorded. A commit begun before has changed its ctime itself. */
+  /**
+   * Nothing but this engine has touched it since it was recorded. A commit begun before has changed its ctime itself.
+   */
   isRecorded(row: DiskRow, found: FoundEntry | undefined): found is FoundEntry {
     if (found === undefined || !isSameHandle(found.handle, row.handle)) return false;
     return this.isRetry ? isSameContent(found.stat, row.stat) : isSameBytes(found.stat, row.stat);
@@ -278,8 +294,8 @@ export class LiveTree {
   }
 
   /**
-   * Does for a folder what `recorded` does: identity, and the attributes and the time that it had. What lies there now can have the time of a name that this batch
-   * has put in it; the one to keep is set at the batch's end.
+   * Does for a folder what `recorded` does: identity, and the attributes and the time that it had. What lies there now
+   * can have the time of a name that this batch has put in it; the one to keep is set at the batch's end.
    */
   recordedFolder(row: DiskRow, after: FoundEntry | undefined): Pick<DiskRow, "handle" | "stat"> {
     if (after === undefined || !isSameHandle(after.handle, row.handle)) return { handle: row.handle, stat: row.stat };
@@ -296,11 +312,15 @@ export class LiveTree {
     this.#present.clear();
   }
 
-  /** The row of a name that the commit binds. A row that an interruption or another program left there is nobody's any more. */
+  /**
+   * The row of a name that the commit binds. A row that an interruption or another program left there is nobody's any
+   * more.
+   */
   async bind(row: DiskRow): Promise<void> {
     const left = await this.rows.get(row.folder, row.name);
     if (left !== undefined && left.node !== row.node) {
-      // Rolling the log forward put a later change of another program here; ours went on, and is found where the tree has it (repair-folder.ts).
+      // Rolling the log forward put a later change of another program here; ours went on, and is found where the tree
+      // has it (repair-folder.ts).
       if (this.isRetry && (await this.deps.meta.lookup(row.folder, row.name))?.node === left.node) return;
       this.rows.remove(left);
       if ((await this.rows.ofNode(left.node)).length === 0) await this.lose(left);

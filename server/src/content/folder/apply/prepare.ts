@@ -1,5 +1,6 @@
-// Preparing a commit: everything that takes time and shows nowhere yet. A new file is filled and synced in temp/, a new name's object is made
-// there; its handle is then logged, so that after a crash it can be told whether it has been put in place [F28].
+// Preparing a commit: everything that takes time and shows nowhere yet. A new file is filled and synced in temp/, a new
+// name's object is made there; its handle is then logged, so that after a crash it can be told whether it has been put
+// in place [F28].
 import type { DiskFile } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { AcceptedCommit, ByteRange } from "../../content-store.ts";
@@ -34,7 +35,10 @@ export function pathOfTemp(seq: number, content: PendingContent): string {
 /** Missing range of a content whose staged file is gone. */
 const ALL: ByteRange = { offset: 0, length: Infinity };
 
-/** `isReplaced`: of a make, the same batch has the node's first content. `isLastTry`: what is missing now is asked of whoever committed it. */
+/**
+ * `isReplaced`: of a make, the same batch has the node's first content. `isLastTry`: what is missing now is asked of
+ * whoever committed it.
+ */
 export async function prepare(
   deps: PrepareDeps,
   commit: AcceptedCommit,
@@ -91,7 +95,10 @@ async function prepareWrite(
   }
 }
 
-/** The handle was logged, and what has it is neither in temp/ nor in the tree, since the old file still is: someone cleared temp/. */
+/**
+ * The handle was logged, and what has it is neither in temp/ nor in the tree, since the old file still is: someone
+ * cleared temp/.
+ */
 async function isTempGone(
   { tree }: PrepareDeps,
   { version }: PendingContent,

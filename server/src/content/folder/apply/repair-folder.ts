@@ -1,6 +1,7 @@
-// Repairing: after a power cut the index may have lost rows that applying had stored, and rolling the log forward put other programs' later changes
-// over them. Once what was pending is applied, rows and tree have to bind the same names to the same nodes; where they do not, the row follows
-// the tree, and the next comparison tells what has become of the file [F31].
+// Repairing: after a power cut the index may have lost rows that applying had stored, and rolling the log forward put
+// other programs' later changes over them. Once what was pending is applied, rows and tree have to bind the same names
+// to the same nodes; where they do not, the row follows the tree, and the next comparison tells what has become of the
+// file [F31].
 import type { NodeState } from "@runnel/shared";
 import type { DiskRow } from "../../../meta/meta-store.ts";
 import type { LiveTree } from "./live-tree.ts";
@@ -17,8 +18,9 @@ function isCurrent(state: NodeState, { stat }: FoundEntry): boolean {
 }
 
 /**
- * Runs in the serial queue. `isPending`: a commit to come binds the name. `isAhead`: the tree has a commit that is not yet known to be one to come; false is returned
- * then, and it is to be tried again. The changed rows are for the caller to store.
+ * Runs in the serial queue. `isPending`: a commit to come binds the name. `isAhead`: the tree has a commit that is not
+ * yet known to be one to come; false is returned then, and it is to be tried again. The changed rows are for the caller
+ * to store.
  */
 export async function repairFolder(
   tree: LiveTree,

@@ -1,5 +1,6 @@
-// Superseded versions: a large file saved again before it is applied need not be copied twice. The earlier version keeps its data in the log until the later
-// one is applied, and is forgotten then; one that somebody reads or copies from is applied like any other.
+// Superseded versions: a large file saved again before it is applied need not be copied twice. The earlier version
+// keeps its data in the log until the later one is applied, and is forgotten then; one that somebody reads or copies
+// from is applied like any other.
 import type { VersionId } from "@runnel/shared";
 import type { AcceptedCommit } from "../../content-store.ts";
 import { contentOf } from "../versions/pending-contents.ts";
@@ -8,7 +9,10 @@ import { versionKey } from "../disk/store-layout.ts";
 /** Copying a smaller file costs less than the loss of an old version. */
 const SUPERSEDED_BYTES_MIN = 1024 * 1024;
 
-/** The later save began with this content, on the same machine. Of a conflict both contents stay, and of two people's work each step. */
+/**
+ * The later save began with this content, on the same machine. Of a conflict both contents stay, and of two people's
+ * work each step.
+ */
 function isContainedIn(commit: AcceptedCommit, later: AcceptedCommit | undefined): boolean {
   if (later?.operation.op !== "write" || later.result.conflict) return false;
   return later.operation.base === commit.result.version && later.instance === commit.instance;

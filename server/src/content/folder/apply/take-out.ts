@@ -1,5 +1,5 @@
-// Files that came out of the tree: a commit removed or replaced them, and they are in temp/ now. The recorded version goes to the trash; anything else
-// was written by another program and is kept as a conflict copy [F29].
+// Files that came out of the tree: a commit removed or replaced them, and they are in temp/ now. The recorded version
+// goes to the trash; anything else was written by another program and is kept as a conflict copy [F29].
 import { isRunnelError } from "@runnel/shared";
 import type { DiskRow } from "../../../meta/meta-store.ts";
 import type { LiveTree } from "./live-tree.ts";
@@ -28,7 +28,10 @@ function isOldFile({ row, wasRecorded }: TakenOut, found: FoundEntry): boolean {
   return row.stat.type !== "file" || (wasRecorded && isSameContent(found.stat, row.stat));
 }
 
-/** A file that a commit of the interrupted batch had made and another had replaced. Its handle is not recorded; it has nothing to lose. */
+/**
+ * A file that a commit of the interrupted batch had made and another had replaced. Its handle is not recorded; it has
+ * nothing to lose.
+ */
 function isOwnEmpty(tree: LiveTree, row: DiskRow, { stat, handle }: FoundEntry): boolean {
   return tree.isRetry && stat.type === "file" && stat.sizeBytes === 0 && !isSameHandle(handle, row.handle);
 }

@@ -1,5 +1,5 @@
-// Waiting: commits that cannot be put in place now for the sake of their own file or folder, and those behind them that depend on one of these. What depends
-// on none of them goes on [F166].
+// Waiting: commits that cannot be put in place now for the sake of their own file or folder, and those behind them that
+// depend on one of these. What depends on none of them goes on [F166].
 import type { ErrorKind } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import type { AcceptedCommit } from "../../content-store.ts";

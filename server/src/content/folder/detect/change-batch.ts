@@ -1,4 +1,5 @@
-// ChangeBatch: hands operations of other programs to the volume, some at a time, and draws what follows from its answers.
+// ChangeBatch: hands operations of other programs to the volume, some at a time, and draws what follows from its
+// answers.
 import type { Clock, DiskRoot, Executor, Recipe, VersionId } from "@runnel/shared";
 import type { DiskRow, ExternalOperation, MetaStore, Planned } from "../../../meta/meta-store.ts";
 import type { ContentCallbacks } from "../../content-store.ts";
@@ -178,8 +179,9 @@ export class ChangeBatch {
   }
 
   /**
-   * The tree did not take what was reported, and no commit is to come that could be the reason: row and tree disagree about the name, after a power cut
-   * that the index did not survive whole. The row follows the tree; the next probe then tells the difference.
+   * The tree did not take what was reported, and no commit is to come that could be the reason: row and tree disagree
+   * about the name, after a power cut that the index did not survive whole. The row follows the tree; the next probe
+   * then tells the difference.
    */
   async #reconcile({ folder, name, found }: Observation): Promise<void> {
     const { rows, meta } = this.#deps;

@@ -1,5 +1,6 @@
-// The recipe of a file that a program goes on writing to. It was the file's content at one moment when the tuple stayed the same, or when two passes over
-// it saw the same bytes: then it had them between the two. What is appended meanwhile lies behind.
+// The recipe of a file that a program goes on writing to. It was the file's content at one moment when the tuple stayed
+// the same, or when two passes over it saw the same bytes: then it had them between the two. What is appended meanwhile
+// lies behind.
 import type { DiskRoot, Executor, Recipe } from "@runnel/shared";
 import { chunkRanges } from "@runnel/shared";
 import type { FoundEntry } from "../disk/found.ts";

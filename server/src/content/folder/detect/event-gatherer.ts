@@ -1,5 +1,6 @@
-// Watching: gathers events and says when a path is to be probed. A change is probed at once (a batch gathers for a moment), a file
-// that is being written after a second of quiet, but so that it shows within 2 s even if the writer never pauses.
+// Watching: gathers events and says when a path is to be probed. A change is probed at once (a batch gathers for a
+// moment), a file that is being written after a second of quiet, but so that it shows within 2 s even if the writer
+// never pauses.
 import type { Clock, Timer, WatchEvent } from "@runnel/shared";
 import { SETTLE_MS } from "../disk/same-file.ts";
 import { isInStore } from "../disk/store-layout.ts";

@@ -1,6 +1,6 @@
-// Reporting: what probes have found becomes operations of other programs, in an order that the tree can follow. A name that appears with a known
-// handle is a rename or a hard link (moves.ts); a file replaced by another is a new version of the same node. Removals are reported later
-// (pending-removals.ts).
+// Reporting: what probes have found becomes operations of other programs, in an order that the tree can follow. A name
+// that appears with a known handle is a rename or a hard link (moves.ts); a file replaced by another is a new version
+// of the same node. Removals are reported later (pending-removals.ts).
 import type { DiskStat, NewAttributes, Recipe } from "@runnel/shared";
 import { NS_PER_MS, ROOT_NODE } from "@runnel/shared";
 import type { DiskRow, ExternalOperation } from "../../../meta/meta-store.ts";
@@ -209,8 +209,8 @@ export class ExternalChanges {
   }
 
   /**
-   * Written in place. What was taken in less than a second ago waits until then. What goes on changing gets its recipe at once, however much there is to
-   * tell: soon nothing else will tell this version from the next one.
+   * Written in place. What was taken in less than a second ago waits until then. What goes on changing gets its recipe
+   * at once, however much there is to tell: soon nothing else will tell this version from the next one.
    */
   async #changing(one: Known): Promise<ExternalChange[]> {
     const { row, found, path } = one;

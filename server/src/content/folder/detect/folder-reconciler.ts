@@ -1,5 +1,6 @@
-// FolderReconciler: keeps the volume in step with what other programs do to the served folder. Watches, probes what events name, scans when events may
-// have been lost, and tells the volume. All probes pass through the serial queue, so they never see half of a commit.
+// FolderReconciler: keeps the volume in step with what other programs do to the served folder. Watches, probes what
+// events name, scans when events may have been lost, and tells the volume. All probes pass through the serial queue, so
+// they never see half of a commit.
 import type { Clock, DiskRoot, Timer, Watch } from "@runnel/shared";
 import { fromSystemError } from "@runnel/shared";
 import type { ContentCallbacks, ContentStatus, Stuck } from "../../content-store.ts";

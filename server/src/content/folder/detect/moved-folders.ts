@@ -1,5 +1,5 @@
-// MovedFolders: folders that were renamed a moment ago, by a commit or by another program. An event that was under way names the path as it was, so
-// what it named is probed under the new path too.
+// MovedFolders: folders that were renamed a moment ago, by a commit or by another program. An event that was under way
+// names the path as it was, so what it named is probed under the new path too.
 import type { Clock } from "@runnel/shared";
 
 /** Events do not stay under way longer. */

@@ -1,5 +1,6 @@
-// Removals: names that were recorded and are not there. Reported a moment later, since a name that vanished may turn up elsewhere in the next batch of
-// events, and is then a rename; and never while the folder itself may be the one that is gone.
+// Removals: names that were recorded and are not there. Reported a moment later, since a name that vanished may turn up
+// elsewhere in the next batch of events, and is then a rename; and never while the folder itself may be the one that is
+// gone.
 import type { Clock } from "@runnel/shared";
 import type { DiskRow } from "../../../meta/meta-store.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
@@ -75,7 +76,10 @@ export class PendingRemovals {
     );
   }
 
-  /** Runs in the serial queue. Reports what the whole scan that just ended found absent, some at a time; true when there is more. */
+  /**
+   * Runs in the serial queue. Reports what the whole scan that just ended found absent, some at a time; true when there
+   * is more.
+   */
   async reportScanned(): Promise<boolean> {
     await this.#report(this.#ofScan, [...this.#ofScan.entries().take(REPORTED_AT_ONCE)]);
     return this.#ofScan.size > 0;

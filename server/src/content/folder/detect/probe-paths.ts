@@ -1,5 +1,5 @@
-// Probing paths that events named: which folder's name is meant follows the rows, from the root down. Below a folder that is not known yet
-// the folder itself is what has to be probed.
+// Probing paths that events named: which folder's name is meant follows the rows, from the root down. Below a folder
+// that is not known yet the folder itself is what has to be probed.
 import { ROOT_NODE } from "@runnel/shared";
 import type { DiskRows } from "../disk/disk-rows.ts";
 import type { Prober } from "./prober.ts";

@@ -1,5 +1,5 @@
-// Probing: compares names of the served folder with their rows. Says what differs; what it means is for external-changes.ts. Never follows a symlink, never
-// leaves the file system, never sees a store's folder.
+// Probing: compares names of the served folder with their rows. Says what differs; what it means is for
+// external-changes.ts. Never follows a symlink, never leaves the file system, never sees a store's folder.
 import type { DiskEntry, DiskRoot, DiskStat } from "@runnel/shared";
 import { ROOT_NODE, isRunnelError } from "@runnel/shared";
 import type { DiskRow } from "../../../meta/meta-store.ts";
@@ -37,8 +37,8 @@ export interface Listed {
 }
 
 /**
- * A write stamps the file as it begins and is reported of when it has ended, so one that takes long ends with the tuple that was recorded in its midst. What
- * is reported so much later than the stamp was such a write.
+ * A write stamps the file as it begins and is reported of when it has ended, so one that takes long ends with the tuple
+ * that was recorded in its midst. What is reported so much later than the stamp was such a write.
  */
 const LONG_WRITE_NS = 100_000_000n;
 
@@ -52,7 +52,10 @@ function isLongWrite(stat: DiskStat, writtenNs: bigint | undefined): boolean {
   return stat.type === "file" && writtenNs !== undefined && writtenNs - stat.ctimeNs > LONG_WRITE_NS;
 }
 
-/** Row to compare with: a tuple recorded in the midst of a write is no file's, so the comparison has to find another content. */
+/**
+ * Row to compare with: a tuple recorded in the midst of a write is no file's, so the comparison has to find another
+ * content.
+ */
 function asFound(row: DiskRow | undefined, stat: DiskStat, writtenNs: bigint | undefined): DiskRow | undefined {
   if (row === undefined || !isLongWrite(stat, writtenNs) || !isSameTuple(row.stat, stat)) return row;
   return { ...row, stat: { ...row.stat, ctimeNs: -1n } };
@@ -72,7 +75,9 @@ export class Prober {
     return true;
   }
 
-  /** Finds what differs at the name, if anything does. `writtenNs`: when a write to it was reported, on the wall clock. */
+  /**
+   * Finds what differs at the name, if anything does. `writtenNs`: when a write to it was reported, on the wall clock.
+   */
   async observe(folder: number, name: string, path: string, writtenNs?: bigint): Promise<Observation | undefined> {
     if (name === STORE_FOLDER) return undefined;
     const row = await this.#deps.rows.get(folder, name);
@@ -89,8 +94,8 @@ export class Prober {
   }
 
   /**
-   * `name` has its path and row; it is what differs, when something does. `isNamed`: an event names it, so a folder's ctime alone may mean a change of its
-   * extended attributes.
+   * `name` has its path and row; it is what differs, when something does. `isNamed`: an event names it, so a folder's
+   * ctime alone may mean a change of its extended attributes.
    */
   async #compare(name: Observation, stat: DiskStat, isNamed = false): Promise<Observation | undefined> {
     const { folder, row, path } = name;
@@ -132,7 +137,8 @@ export class Prober {
   }
 
   /**
-   * The whole folder: only this shows that a name is absent. Undefined when it cannot be listed. `written`: as for `observe`, by path.
+   * The whole folder: only this shows that a name is absent. Undefined when it cannot be listed. `written`: as for
+   * `observe`, by path.
    */
   async list(folder: number, written: ReadonlyMap<string, bigint> = NONE_WRITTEN): Promise<Listed | undefined> {
     const inFolder = await this.#deps.rows.pathOf(folder);

@@ -5,7 +5,10 @@ import { withFile } from "../../../host/whole-file.ts";
 import type { FoundEntry } from "../disk/found.ts";
 import { isSameHandle } from "../disk/same-file.ts";
 
-/** @returns undefined when another file lies there now, or when it is gone, shorter, or not to be read: then nothing is known. */
+/**
+ * @returns undefined when another file lies there now, or when it is gone, shorter, or not to be read: then nothing is
+ * known.
+ */
 export async function readFound<T>(
   root: DiskRoot,
   path: string,

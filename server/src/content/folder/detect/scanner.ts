@@ -1,5 +1,6 @@
-// Scanning: comparing whole folders with their rows, some at a time. A scan never holds more of the tree than the folders still to be listed and
-// one batch of differences, and between two batches other work goes on. The first serve of a folder is a scan against no rows.
+// Scanning: comparing whole folders with their rows, some at a time. A scan never holds more of the tree than the
+// folders still to be listed and one batch of differences, and between two batches other work goes on. The first serve
+// of a folder is a scan against no rows.
 import { ROOT_NODE } from "@runnel/shared";
 import type { MetaStore } from "../../../meta/meta-store.ts";
 import type { PendingRemovals } from "./pending-removals.ts";
@@ -41,7 +42,10 @@ export class Scanner {
     this.#deps = deps;
   }
 
-  /** The whole tree. Removals are reported at its end, when what moved has been found elsewhere. `repairs`: rows that the tree contradicts are mended. */
+  /**
+   * The whole tree. Removals are reported at its end, when what moved has been found elsewhere. `repairs`: rows that
+   * the tree contradicts are mended.
+   */
   async scanAll(repairs: boolean): Promise<void> {
     const { serialQueue, externalChanges, pendingRemovals, excluded } = this.#deps;
     excluded.clear();

@@ -1,5 +1,6 @@
-// Tells whether a file that another program has touched, or put in the place of the recorded one, still has the bytes of the recorded version: then no version
-// is lost and none is made, whatever its time and its handle say now. It is read for that, so how much is bounded: other work waits meanwhile.
+// Tells whether a file that another program has touched, or put in the place of the recorded one, still has the bytes
+// of the recorded version: then no version is lost and none is made, whatever its time and its handle say now. It is
+// read for that, so how much is bounded: other work waits meanwhile.
 import type { DiskRoot, Executor } from "@runnel/shared";
 import { DIGEST_BYTES, chunkRanges } from "@runnel/shared";
 import type { DiskRow, MetaStore } from "../../../meta/meta-store.ts";

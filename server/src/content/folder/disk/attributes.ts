@@ -1,5 +1,5 @@
-// Setting attributes of committed nodes on disk, as far as the server may and the server's system is to trust clients [F168]. All are stored and shown on
-// drives; what the disk does not get is said in an attribute (shown.ts).
+// Setting attributes of committed nodes on disk, as far as the server may and the server's system is to trust clients
+// [F168]. All are stored and shown on drives; what the disk does not get is said in an attribute (shown.ts).
 import type { FileType, SetStat } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import { isDevice } from "./shown.ts";

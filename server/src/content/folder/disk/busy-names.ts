@@ -1,6 +1,7 @@
-// BusyNames: names that are not compared with the rows for now [F30]. Those that a commit not yet applied binds or unbinds, since the tree may have
-// moved on further than one program's change can tell; and all names of the nodes of commits whose applying has begun and is not stored,
-// because it was interrupted or failed: what lies there may be half of a commit.
+// BusyNames: names that are not compared with the rows for now [F30]. Those that a commit not yet applied binds or
+// unbinds, since the tree may have moved on further than one program's change can tell; and all names of the nodes of
+// commits whose applying has begun and is not stored, because it was interrupted or failed: what lies there may be half
+// of a commit.
 import type { AcceptedCommit } from "../../content-store.ts";
 
 export class BusyNames {

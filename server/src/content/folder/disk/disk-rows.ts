@@ -1,5 +1,5 @@
-// DiskRows: what the folder is compared with, the meta store's rows with those over them that a batch of applying has changed and not
-// yet stored. Knows where a folder lies on disk: that follows the rows, never the committed tree.
+// DiskRows: what the folder is compared with, the meta store's rows with those over them that a batch of applying has
+// changed and not yet stored. Knows where a folder lies on disk: that follows the rows, never the committed tree.
 import { LIMITS, ROOT_NODE, RunnelError } from "@runnel/shared";
 import type { VersionId } from "@runnel/shared";
 import type { DiskRow, MetaStore, Passed, VersionPlace } from "../../../meta/meta-store.ts";
@@ -163,7 +163,10 @@ export class DiskRows {
     return this.#put.size > 0 || this.#removed.size > 0 || this.#places.size > 0;
   }
 
-  /** Stores what has changed, the seq now applied, and what is applied beyond it, in one transaction. After a failure all is still to be stored. */
+  /**
+   * Stores what has changed, the seq now applied, and what is applied beyond it, in one transaction. After a failure
+   * all is still to be stored.
+   */
   async store(appliedSeq: number, passed?: Passed): Promise<void> {
     const put = [...this.#put.values()];
     await this.#meta.recordApplied({

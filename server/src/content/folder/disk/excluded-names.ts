@@ -1,4 +1,5 @@
-// Names that the volume does not offer although they lie in the folder: names that are too long, nested volumes, other file systems.
+// Names that the volume does not offer although they lie in the folder: names that are too long, nested volumes, other
+// file systems.
 import type { DiskRoot } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { DiskRows } from "./disk-rows.ts";
@@ -37,8 +38,8 @@ export class ExcludedNames {
   }
 
   /**
-   * The folder is probed: what was excluded may be gone. What is in it and has no row is no client's to remove [W161]. @throws NotEmpty, with a sentence
-   * that names it.
+   * The folder is probed: what was excluded may be gone. What is in it and has no row is no client's to remove [W161].
+   * @throws NotEmpty, with a sentence that names it.
    */
   async mustNotBeIn(folder: number, root: DiskRoot, rows: DiskRows): Promise<void> {
     const path = await rows.pathOf(folder);

@@ -1,5 +1,5 @@
-// The marker: the file that says that this folder is a volume's, and which. A root without it is not an empty volume, it is one that
-// cannot be seen now (a disk that is not mounted) [F21].
+// The marker: the file that says that this folder is a volume's, and which. A root without it is not an empty volume,
+// it is one that cannot be seen now (a disk that is not mounted) [F21].
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Disk, DiskRoot, DiskStat } from "@runnel/shared";
 import type { DiskRow } from "../../../meta/meta-store.ts";
@@ -80,7 +80,10 @@ export async function isNestedVolume(root: DiskRoot, folder: string): Promise<bo
   }
 }
 
-/** The folder above `path` (absolute) that is served already, if there is one: a volume inside a volume is refused [F23]. */
+/**
+ * The folder above `path` (absolute) that is served already, if there is one: a volume inside a volume is refused
+ * [F23].
+ */
 export async function enclosingVolume(disk: Disk, path: string): Promise<string | undefined> {
   const parts = path.split("/").filter((part) => part !== "");
   while (parts.length > 0) {
@@ -101,7 +104,10 @@ export async function enclosingVolume(disk: Disk, path: string): Promise<string 
   return undefined;
 }
 
-/** Why a folder is not the volume's by its marker; "none yet": it has none, and none `isExpected` [F21]. @throws as readMarker. */
+/**
+ * Why a folder is not the volume's by its marker; "none yet": it has none, and none `isExpected` [F21]. @throws as
+ * readMarker.
+ */
 export async function markerFault(
   root: DiskRoot,
   volume: string | undefined,

@@ -1,5 +1,6 @@
-// Limits that the served folder's file system sets to names: some cannot hold ":" or a long name (vfat, NTFS, encrypted folders). Found out by trying, so
-// that such a name is refused when a client asks for it; once it was committed, nothing after it could be applied.
+// Limits that the served folder's file system sets to names: some cannot hold ":" or a long name (vfat, NTFS, encrypted
+// folders). Found out by trying, so that such a name is refused when a client asks for it; once it was committed,
+// nothing after it could be applied.
 import type { DiskRoot } from "@runnel/shared";
 import { LIMITS, RunnelError, isRunnelError } from "@runnel/shared";
 import { STORE_FILE_MODE, TEMP_FOLDER, joinPath } from "./store-layout.ts";

@@ -1,5 +1,6 @@
-// Notices of the folder engine: versions that other programs destroyed, files kept as a conflict copy, saves that never got into their
-// files. They are reported in passing and written by and by; those that are settled, or old, go when somebody asks.
+// Notices of the folder engine: versions that other programs destroyed, files kept as a conflict copy, saves that never
+// got into their files. They are reported in passing and written by and by; those that are settled, or old, go when
+// somebody asks.
 import type { Clock, DiskRoot, Notice, VersionId } from "@runnel/shared";
 import { LIMITS, isRunnelError, wallMs } from "@runnel/shared";
 import type { MetaStore } from "../../../meta/meta-store.ts";

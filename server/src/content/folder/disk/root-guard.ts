@@ -1,5 +1,6 @@
-// RootGuard: whether the folder at the root is the volume's, and lies at its path. Once it is not, nothing is read from it, nothing is put into it, and
-// nothing is reported as removed [F21]; the store is over then, and whoever opened it opens another one when the right folder is back.
+// RootGuard: whether the folder at the root is the volume's, and lies at its path. Once it is not, nothing is read from
+// it, nothing is put into it, and nothing is reported as removed [F21]; the store is over then, and whoever opened it
+// opens another one when the right folder is back.
 import type { Clock, Disk, DiskRoot, DiskStat, ErrorKind } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { DiskRows } from "./disk-rows.ts";
@@ -43,7 +44,10 @@ export class RootGuard {
     this.#isWatching = true;
   }
 
-  /** @throws Unavailable when the folder is not the volume's, was not once, or cannot be probed now; Version, when only a newer server can serve it. */
+  /**
+   * @throws Unavailable when the folder is not the volume's, was not once, or cannot be probed now; Version, when only
+   * a newer server can serve it.
+   */
   async check(): Promise<void> {
     const found = this.#reason === undefined ? await this.#find() : undefined;
     if (this.#reason === undefined && found?.isSure === true) {
@@ -59,7 +63,10 @@ export class RootGuard {
     this.check().catch(() => undefined);
   }
 
-  /** Blames the folder, when it is not the volume's any more, for what failed in it. @throws Unavailable, else what `work` does. */
+  /**
+   * Blames the folder, when it is not the volume's any more, for what failed in it. @throws Unavailable, else what
+   * `work` does.
+   */
   async during<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;

@@ -1,5 +1,5 @@
-// A serial queue runs one task at a time, in the order they were given. What changes the served folder and what compares it pass through one serial queue,
-// so a comparison never sees half of a commit.
+// A serial queue runs one task at a time, in the order they were given. What changes the served folder and what
+// compares it pass through one serial queue, so a comparison never sees half of a commit.
 export class SerialQueue {
   #tail: Promise<unknown> = Promise.resolve();
 

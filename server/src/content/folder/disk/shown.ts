@@ -1,6 +1,6 @@
-// Attributes that drives show of a node and the served folder does not have, since the server's system would trust it: set-uid, set-gid and sticky bits, owners, devices
-// [F168]. It lies in an extended attribute, so that it survives the loss of the index, with what the disk had then: a field that another program has changed
-// since is that program's.
+// Attributes that drives show of a node and the served folder does not have, since the server's system would trust it:
+// set-uid, set-gid and sticky bits, owners, devices [F168]. It lies in an extended attribute, so that it survives the
+// loss of the index, with what the disk had then: a field that another program has changed since is that program's.
 import type { DiskRoot, DiskStat, FileType, NodeState, Xattr } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import { z } from "zod";
@@ -75,7 +75,10 @@ export function shownOf(xattrs: readonly Xattr[]): Uint8Array | undefined {
   return xattrs.find(([name]) => name === SHOWN_XATTR)?.[1];
 }
 
-/** Says at a path what the disk does not say of the node there. `isNew`: nothing has been said of it before. Where the file system takes no such attribute only the index knows. */
+/**
+ * Says at a path what the disk does not say of the node there. `isNew`: nothing has been said of it before. Where the
+ * file system takes no such attribute only the index knows.
+ */
 export async function keepShown(root: DiskRoot, path: string, state: NodeState, isNew: boolean): Promise<void> {
   if (state.type !== "folder" && typeOnDisk(state.type) !== "file") return;
   try {

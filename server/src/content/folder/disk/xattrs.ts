@@ -1,5 +1,6 @@
-// Extended attributes between the tree and the disk: setting those of commits as far as the file system holds them, and finding what other
-// programs made of them. What the file system refuses is in the meta store only, and stays when others change.
+// Extended attributes between the tree and the disk: setting those of commits as far as the file system holds them, and
+// finding what other programs made of them. What the file system refuses is in the meta store only, and stays when
+// others change.
 // oxlint-disable-next-line no-restricted-imports -- of some attributes
 import { createHash } from "node:crypto";
 import type { DiskRoot, Xattr, XattrChange } from "@runnel/shared";
@@ -19,8 +20,8 @@ function recorded(digest: string, refused: string[]): DiskXattrs | undefined {
 }
 
 /**
- * Sets one on disk. Resolves to what to record: with another program's change in it that was not taken in yet, the record stays behind, so that the next
- * probe finds that.
+ * Sets one on disk. Resolves to what to record: with another program's change in it that was not taken in yet, the
+ * record stays behind, so that the next probe finds that.
  */
 export async function applyXattr(
   root: DiskRoot,

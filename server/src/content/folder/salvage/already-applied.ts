@@ -1,5 +1,5 @@
-// Finds how far applying had come, when nothing but the log and the folder is left to say so. Commits are applied in order, so one that is evidently
-// in the folder says the same of all before it but those that waited [F65]. Reads only.
+// Finds how far applying had come, when nothing but the log and the folder is left to say so. Commits are applied in
+// order, so one that is evidently in the folder says the same of all before it but those that waited [F65]. Reads only.
 import { isSameHandle } from "../disk/same-file.ts";
 import type { SalvageCommit, SalvageLog } from "./salvage-log.ts";
 import { isLike, isIntentAt, leftByExchange, placesSince } from "./places.ts";
@@ -9,7 +9,10 @@ import { interruptedOf } from "./interrupted-batch.ts";
 export interface ToShow {
   /** The commits that the folder does not show yet. */
   commits: SalvageCommit[];
-  /** Commits before those that are not shown all the same, with the path they belong to now: a power cut need not keep the order of names within a batch. */
+  /**
+   * Commits before those that are not shown all the same, with the path they belong to now: a power cut need not keep
+   * the order of names within a batch.
+   */
   interrupted: SalvageCommit[];
 }
 
@@ -32,7 +35,10 @@ export async function whatToShow(tree: SalvageTree, { commits, waited }: Salvage
   return { commits: commits.slice(from), interrupted };
 }
 
-/** Behind the last commit that a recorded file tells of: the one it was made for, or the rename that brought it to where it lies. */
+/**
+ * Behind the last commit that a recorded file tells of: the one it was made for, or the rename that brought it to where
+ * it lies.
+ */
 async function afterLastIntent(tree: SalvageTree, commits: readonly SalvageCommit[]): Promise<number> {
   let after = 0;
   for (const [index, commit] of commits.entries()) {

@@ -1,5 +1,5 @@
-// Finds what a power cut left undone of the batch that was under way: the disk need not keep the order in which its names were changed, so a commit can be
-// shown without one before it [F65]. Reads only.
+// Finds what a power cut left undone of the batch that was under way: the disk need not keep the order in which its
+// names were changed, so a commit can be shown without one before it [F65]. Reads only.
 import { isSameHandle } from "../disk/same-file.ts";
 import { bindsName, isLike, isIntentAt, nameAfter, placesSince } from "./places.ts";
 import type { SalvageCommit } from "./salvage-log.ts";
@@ -8,7 +8,10 @@ import type { SalvageTree } from "./salvage-tree.ts";
 
 type Rename = Extract<SalvageCommit["operation"], { op: "rename" }>;
 
-/** Commits of `shown` that are asked for and not shown all the same, in seq order, with the path they belong to after all of `shown`. */
+/**
+ * Commits of `shown` that are asked for and not shown all the same, in seq order, with the path they belong to after
+ * all of `shown`.
+ */
 export async function interruptedOf(
   tree: SalvageTree,
   shown: readonly SalvageCommit[],
@@ -65,8 +68,8 @@ async function interruptedMake(
 }
 
 /**
- * The source has its old name still, which nothing later uses; what later commits put at the new one goes its own way. Or what was replaced has that
- * name: the two change places first.
+ * The source has its old name still, which nothing later uses; what later commits put at the new one goes its own way.
+ * Or what was replaced has that name: the two change places first.
  */
 async function interruptedRename(
   tree: SalvageTree,
@@ -95,7 +98,10 @@ async function interruptedRename(
   return { ...commit, path };
 }
 
-/** Tells whether what lies at the node's name is the node's: recorded for it, or as one of the commits up to this one left it. */
+/**
+ * Tells whether what lies at the node's name is the node's: recorded for it, or as one of the commits up to this one
+ * left it.
+ */
 function isNodes(
   tree: SalvageTree,
   found: FoundEntry,

@@ -12,7 +12,10 @@ function movedBy({ operation, from, path: to }: SalvageCommit, path: string): st
   return operation.how === "exchange" && path === to ? from : path;
 }
 
-/** Places where the commit's node can be, with the index of the commit that brought it there first; where it is in the end stands last. */
+/**
+ * Places where the commit's node can be, with the index of the commit that brought it there first; where it is in the
+ * end stands last.
+ */
 export function placesSince(
   commit: SalvageCommit,
   commits: readonly SalvageCommit[],
@@ -62,7 +65,10 @@ export async function isIntentAt(tree: SalvageTree, path: string, commit: Salvag
   return found !== undefined && tree.intentOf(found)?.seq === commit.seq;
 }
 
-/** A rename that took another's name: both were exchanged, and a stop came before what came out was taken away. Its node, when it was so. */
+/**
+ * A rename that took another's name: both were exchanged, and a stop came before what came out was taken away. Its
+ * node, when it was so.
+ */
 export function leftByExchange(
   tree: SalvageTree,
   { operation, change, result }: SalvageCommit,

@@ -1,5 +1,6 @@
-// The bytes of a commit that is to be salvaged: from its log record, its staged file, and whatever may hold the versions it copies from. All of it is
-// verified against the recipe, chunk by chunk; what cannot be verified is not used [F67].
+// The bytes of a commit that is to be salvaged: from its log record, its staged file, and whatever may hold the
+// versions it copies from. All of it is verified against the recipe, chunk by chunk; what cannot be verified is not
+// used [F67].
 import type { DiskFile, DiskRoot, Executor, Log } from "@runnel/shared";
 import { chunkRanges, isRunnelError, wrongChunks } from "@runnel/shared";
 import { STORE_FILE_MODE, TEMP_FOLDER, TRASH_FOLDER, isTrashName, joinPath, stagedPath } from "../disk/store-layout.ts";
@@ -54,7 +55,8 @@ export class SalvageContent {
   }
 
   /**
-   * A synced file in temp/ with the commit's content and attributes, or undefined when its bytes cannot be verified. `placeOf`: where a node's file is now.
+   * A synced file in temp/ with the commit's content and attributes, or undefined when its bytes cannot be verified.
+   * `placeOf`: where a node's file is now.
    * @throws what the disk throws.
    */
   async build(

@@ -1,5 +1,5 @@
-// Reads what a commit log still tells when its meta store is lost: the own commits that may not be in the plain folder, by path, and which files were
-// put in place for which commit. Reads the log, changes nothing.
+// Reads what a commit log still tells when its meta store is lost: the own commits that may not be in the plain folder,
+// by path, and which files were put in place for which commit. Reads the log, changes nothing.
 import type { Change, Log, RecordPlace } from "@runnel/shared";
 import type { ExternalOperation, Operation, OperationResult } from "../../../meta/meta-store.ts";
 import { handleKey } from "../disk/same-file.ts";
@@ -39,7 +39,10 @@ export interface SalvageLog {
   intents: Map<string, IntentFile>;
   /** Owning nodes of files by handle: of those recorded, and of those that commits met in the folder. */
   owners: Map<string, number>;
-  /** Every path that the commits of the log concern, up or not: the server itself may have touched the files there lately. */
+  /**
+   * Every path that the commits of the log concern, up or not: the server itself may have touched the files there
+   * lately.
+   */
   ownPaths: Set<string>;
   /** Nodes whose attributes another program set after the last commit. */
   foreignAttributes: Set<number>;
@@ -97,8 +100,8 @@ class Reader {
   }
 
   /**
-   * The other programs' changes are what the disk shows, and one is only taken into the tree where the disk shows what the tree has: a later one of
-   * the same name or content says that the commit was applied [F65].
+   * The other programs' changes are what the disk shows, and one is only taken into the tree where the disk shows what
+   * the tree has: a later one of the same name or content says that the commit was applied [F65].
    */
   isShown({ seq, operation, result }: SalvageCommit): boolean {
     const foreign = this.foreign.get(result.node);

@@ -1,4 +1,5 @@
-// The served folder while commits are salvaged into it: what lies where, whose it is, and moving it without losing anything of another program.
+// The served folder while commits are salvaged into it: what lies where, whose it is, and moving it without losing
+// anything of another program.
 import type { DiskRoot, Log, NodeState } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Ownership } from "../disk/attributes.ts";
@@ -82,7 +83,10 @@ export class SalvageTree {
     return this.ownerOf(found) === node;
   }
 
-  /** Another program wrote it after the commit [F66]. Of folders nothing can be said: their times follow what is in them. */
+  /**
+   * Another program wrote it after the commit [F66]. Of folders nothing can be said: their times follow what is in
+   * them.
+   */
   isNewer(path: string, found: FoundEntry, wallNs: bigint): boolean {
     const { stat } = found;
     if (stat.type === "folder") return false;
@@ -113,7 +117,10 @@ export class SalvageTree {
     this.report.conflictCopies.push({ path, conflictCopy });
   }
 
-  /** Takes an old file out of the tree, to the trash: commits to come may copy from it, and nothing is destroyed on a log's word alone. */
+  /**
+   * Takes an old file out of the tree, to the trash: commits to come may copy from it, and nothing is destroyed on a
+   * log's word alone.
+   */
   async takeOut(path: string, found: FoundEntry, node: number, seq: number): Promise<void> {
     const version = { node, seq };
     const name = trashName(UNKNOWN_EPOCH, version);
@@ -128,7 +135,10 @@ export class SalvageTree {
     return this.asides.get(node) ?? [];
   }
 
-  /** Gives what lies in temp/ a place; what another program put there is kept as a conflict copy, an older file is taken out. */
+  /**
+   * Gives what lies in temp/ a place; what another program put there is kept as a conflict copy, an older file is taken
+   * out.
+   */
   async place(temp: string, path: string, node: number, commit: SalvageCommit): Promise<void> {
     const { seq, wallNs } = commit;
     await this.makeParents(path, wallNs);

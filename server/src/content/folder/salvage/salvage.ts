@@ -1,5 +1,6 @@
-// Salvage: the meta store is lost, the commit log is not. Commits that were acknowledged and are not in the plain folder yet are put there, by path, so
-// that the scan that makes the new meta store finds them (docs/FORMAT.md [F65] to [F69]). Nothing is served meanwhile.
+// Salvage: the meta store is lost, the commit log is not. Commits that were acknowledged and are not in the plain
+// folder yet are put there, by path, so that the scan that makes the new meta store finds them (docs/FORMAT.md [F65] to
+// [F69]). Nothing is served meanwhile.
 import type { DiskRoot, Executor, FileType, Log, NodeState, XattrChange } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Ownership } from "../disk/attributes.ts";
@@ -27,8 +28,10 @@ export interface SalvageDeps {
 }
 
 /**
- * Resolves when the folder shows, durably, what could be salvaged; the log is as it was, but for notes. Killed anywhere it can be begun again.
- * @throws Unavailable when the folder is not the volume's now, Corrupt for a damaged log, and what the disk throws: nothing is lost by then.
+ * Resolves when the folder shows, durably, what could be salvaged; the log is as it was, but for notes. Killed anywhere
+ * it can be begun again.
+ * @throws Unavailable when the folder is not the volume's now, Corrupt for a damaged log, and what the disk throws:
+ * nothing is lost by then.
  */
 export async function salvage(deps: SalvageDeps): Promise<SalvageReport> {
   const found = await readForSalvage(deps.log);

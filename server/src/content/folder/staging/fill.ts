@@ -1,5 +1,6 @@
-// Filling a temp with a pending content: log data, what the commit staged itself, and ranges of older versions, copied within the system. Bytes of
-// older versions are digested afterwards against the recipe where an executor is at hand; what is wrong then is looked for elsewhere.
+// Filling a temp with a pending content: log data, what the commit staged itself, and ranges of older versions, copied
+// within the system. Bytes of older versions are digested afterwards against the recipe where an executor is at hand;
+// what is wrong then is looked for elsewhere.
 import type { ChunkPreset, DiskFile, Executor, Recipe, VersionId } from "@runnel/shared";
 import {
   EMPTY_RECIPE,
@@ -45,7 +46,8 @@ export interface Filled {
 }
 
 /**
- * Writes the content's runs into the file, which then has its length. Bytes of older versions that are not where they were are looked for by their digests.
+ * Writes the content's runs into the file, which then has its length. Bytes of older versions that are not where they
+ * were are looked for by their digests.
  * @throws NoSpace, Io, Unavailable.
  */
 export async function fill(deps: FillDeps, file: DiskFile, content: PendingContent): Promise<Filled> {
@@ -74,7 +76,10 @@ export async function fill(deps: FillDeps, file: DiskFile, content: PendingConte
   return { missing, mayComeBack };
 }
 
-/** The last resort: what is missing is asked of the client that committed it, which may still have it. @returns what is missing then. */
+/**
+ * The last resort: what is missing is asked of the client that committed it, which may still have it. @returns what is
+ * missing then.
+ */
 export async function askCommitter(
   { callbacks, executor }: FillDeps,
   file: DiskFile,
@@ -155,7 +160,8 @@ function chunksTouching(recipe: Recipe, ranges: readonly ByteRange[]): number[] 
 }
 
 /**
- * Looks for wrong chunks in the files that other programs have changed, wherever in them, and in other versions that the chunk index knows.
+ * Looks for wrong chunks in the files that other programs have changed, wherever in them, and in other versions that
+ * the chunk index knows.
  * @returns what is nowhere.
  */
 async function repair(

@@ -1,4 +1,5 @@
-// Room on the disk: what accepted commits will need is set aside before they are answered, so that applying them cannot fail for space.
+// Room on the disk: what accepted commits will need is set aside before they are answered, so that applying them cannot
+// fail for space.
 import type { Clock, DiskRoot } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 

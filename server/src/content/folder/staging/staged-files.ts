@@ -1,4 +1,5 @@
-// Staged files: what uploads fill in temp/ before their commit names it. One with notes outlives the server: the next process may go on with it.
+// Staged files: what uploads fill in temp/ before their commit names it. One with notes outlives the server: the next
+// process may go on with it.
 import type { DiskFile, DiskRoot } from "@runnel/shared";
 import { NS_PER_MS, isRunnelError } from "@runnel/shared";
 import type { ResumableFile, StagedFile, ResumedFile } from "../../content-store.ts";
@@ -18,7 +19,10 @@ import {
 import { removeIfThere } from "../disk/found.ts";
 import { writeSparsely } from "../disk/write-sparsely.ts";
 
-/** Synced each time that so much more was written: what a power cut takes of a long upload, and what is left to sync in the end. */
+/**
+ * Synced each time that so much more was written: what a power cut takes of a long upload, and what is left to sync in
+ * the end.
+ */
 const SYNC_BYTES = 32 * 1024 * 1024;
 
 class OpenStagedFile implements ResumedFile {
@@ -168,8 +172,8 @@ export class StagedFiles {
   }
 
   /**
-   * Removes from temp/ what no pending commit (by seq, or by the staged file it names) still needs, but for staged files that have notes [F24]; these are
-   * given, with their notes, to whoever may go on with them.
+   * Removes from temp/ what no pending commit (by seq, or by the staged file it names) still needs, but for staged
+   * files that have notes [F24]; these are given, with their notes, to whoever may go on with them.
    */
   async clean(seqs: ReadonlySet<number>, names: ReadonlySet<string>): Promise<ResumableFile[]> {
     const found: string[] = [];
@@ -193,7 +197,10 @@ export class StagedFiles {
     );
   }
 
-  /** After a power cut a later commit's file can lie in the folder of an earlier one that has lost its place: salvage has taken it from there. */
+  /**
+   * After a power cut a later commit's file can lie in the folder of an earlier one that has lost its place: salvage
+   * has taken it from there.
+   */
   async #removeFolder(path: string): Promise<void> {
     const names: string[] = [];
     await this.#root.list(path, (entries) => {

@@ -1,5 +1,5 @@
-// The notes of a staged file, in a file next to it [F33]: appended, and synced now and then. What a power cut tears off is not
-// reported; whoever reads them holds them to the bytes.
+// The notes of a staged file, in a file next to it [F33]: appended, and synced now and then. What a power cut tears off
+// is not reported; whoever reads them holds them to the bytes.
 import { crc32 } from "node:zlib";
 import type { DiskFile, DiskRoot } from "@runnel/shared";
 import { LIMITS } from "@runnel/shared";

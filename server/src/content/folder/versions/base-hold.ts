@@ -1,5 +1,6 @@
-// BaseHold: a version's bytes that commits copy, kept as they were whatever other programs do to the file that holds it. A lease on the file costs nothing
-// and makes whoever wants to write wait; where it is refused, and once somebody waits, the ranges that are wanted are copied into temp/.
+// BaseHold: a version's bytes that commits copy, kept as they were whatever other programs do to the file that holds
+// it. A lease on the file costs nothing and makes whoever wants to write wait; where it is refused, and once somebody
+// waits, the ranges that are wanted are copied into temp/.
 import type { DiskFile, DiskRoot, DiskStat, Executor } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { ByteRange } from "../../content-store.ts";

@@ -1,4 +1,5 @@
-// BaseHolds: the holds on versions that commits copy from, from before such a commit is answered until it is in the folder.
+// BaseHolds: the holds on versions that commits copy from, from before such a commit is answered until it is in the
+// folder.
 import type { DiskRoot, VersionId } from "@runnel/shared";
 import type { ByteRange } from "../../content-store.ts";
 import type { CopyRange } from "./base-hold.ts";
@@ -50,8 +51,8 @@ export class BaseHolds {
   }
 
   /**
-   * Keeps ranges of a version. `openFile` opens the file that holds it, if that is as it was recorded; `copy` brings ranges of it where there is no lease.
-   * False when they cannot be kept. @throws what `copy` does.
+   * Keeps ranges of a version. `openFile` opens the file that holds it, if that is as it was recorded; `copy` brings
+   * ranges of it where there is no lease. False when they cannot be kept. @throws what `copy` does.
    */
   async keep(
     version: VersionId,

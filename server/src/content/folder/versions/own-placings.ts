@@ -1,6 +1,7 @@
-// Files that this server has just put in place, with bytes that it had verified: the rule of the 2 s is for what another program may have written last.
-// A later write shows in such a tuple at once (`wouldShow`). One that sets the old mtime again within a tick of the file system's clock is missed here, and
-// found when the copy of the bytes is digested: it is applied like what is changed while it waits for that.
+// Files that this server has just put in place, with bytes that it had verified: the rule of the 2 s is for what
+// another program may have written last. A later write shows in such a tuple at once (`wouldShow`). One that sets the
+// old mtime again within a tick of the file system's clock is missed here, and found when the copy of the bytes is
+// digested: it is applied like what is changed while it waits for that.
 import { type Clock, type DiskStat, NS_PER_MS, type VersionId } from "@runnel/shared";
 import { SETTLE_MS, isSameTuple, wouldShow } from "../disk/same-file.ts";
 import { versionKey } from "../disk/store-layout.ts";

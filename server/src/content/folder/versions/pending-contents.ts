@@ -1,5 +1,5 @@
-// PendingContents: contents that are in the log and not yet in the folder. Each is a list of runs: log data, the commit's staged file, ranges of
-// older versions, which may be pending themselves.
+// PendingContents: contents that are in the log and not yet in the folder. Each is a list of runs: log data, the
+// commit's staged file, ranges of older versions, which may be pending themselves.
 import { RunnelError } from "@runnel/shared";
 import type { Recipe, VersionId } from "@runnel/shared";
 import type { Run } from "../../../meta/meta-store.ts";
@@ -24,7 +24,10 @@ export interface PendingContent {
   isBeingApplied: boolean;
 }
 
-/** Bytes in one place, which is no pending version. `temp`: in a staged file, at the offset of the version that it is for. */
+/**
+ * Bytes in one place, which is no pending version. `temp`: in a staged file, at the offset of the version that it is
+ * for.
+ */
 export type Piece =
   | { from: "log"; data: LogPlace; at: number; length: number }
   | { from: "temp"; content: PendingContent; at: number; length: number }

@@ -1,5 +1,6 @@
-// The trash: whole old files, moved out of the tree for free, each with a record beside it from which it can be found again when the database
-// is lost. Kept within a budget of bytes, files and days; the oldest goes first, but not while something reads or copies from it.
+// The trash: whole old files, moved out of the tree for free, each with a record beside it from which it can be found
+// again when the database is lost. Kept within a budget of bytes, files and days; the oldest goes first, but not while
+// something reads or copies from it.
 import type { Clock, DiskRoot, DiskStat, VersionId } from "@runnel/shared";
 import { NS_PER_MS, RunnelError, isRunnelError } from "@runnel/shared";
 import { crc32 } from "node:zlib";

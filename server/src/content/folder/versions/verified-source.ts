@@ -1,5 +1,6 @@
-// VerifiedSource: a file that a program goes on writing to, as a log that grows. Its tuple is never the recorded one for long, but a version whose recipe
-// was made when it was taken in can still be in it: what is read counts when its digests are the recipe's.
+// VerifiedSource: a file that a program goes on writing to, as a log that grows. Its tuple is never the recorded one
+// for long, but a version whose recipe was made when it was taken in can still be in it: what is read counts when its
+// digests are the recipe's.
 import type { DiskFile, DiskRoot, Executor, Recipe } from "@runnel/shared";
 import { chunkAt, chunkRanges, wrongChunks } from "@runnel/shared";
 import { openIfThere } from "../../../host/whole-file.ts";

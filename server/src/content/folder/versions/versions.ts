@@ -1,5 +1,6 @@
-// Reading versions, wherever their bytes are now: the live file, the trash, or log + older versions. A place can change while a version is open
-// (a commit is applied, the trash is cut); a read then finds the new place, or fails by name. It never yields other bytes.
+// Reading versions, wherever their bytes are now: the live file, the trash, or log + older versions. A place can change
+// while a version is open (a commit is applied, the trash is cut); a read then finds the new place, or fails by name.
+// It never yields other bytes.
 import type { DiskFile, DiskRoot, DiskStat, Executor, VersionId } from "@runnel/shared";
 import { DIGEST_BYTES, RunnelError, isRunnelError } from "@runnel/shared";
 import type { DiskRow, MetaStore, VersionPlace, VersionRow } from "../../../meta/meta-store.ts";
@@ -122,7 +123,9 @@ export class Versions {
     }
   }
 
-  /** Said to be on disk, and no row knows of it: an index that lost both in a power cut found only one of them again. */
+  /**
+   * Said to be on disk, and no row knows of it: an index that lost both in a power cut found only one of them again.
+   */
   async isNowhere(version: VersionId): Promise<boolean> {
     if (this.deps.hasPending()) return false;
     const place = this.deps.rows.placeOf(version) ?? (await this.row(version)).place;
@@ -259,7 +262,10 @@ export class FolderVersion implements OpenVersion {
     }
   }
 
-  /** Finds where the bytes are now; `skipsHold`: elsewhere than in a hold, which has not all. @throws Gone, Lost, Stale, Unavailable. */
+  /**
+   * Finds where the bytes are now; `skipsHold`: elsewhere than in a hold, which has not all. @throws Gone, Lost, Stale,
+   * Unavailable.
+   */
   async find(skipsHold = false): Promise<Source> {
     const { deps } = this.#versions;
     const reason = deps.unavailable();
@@ -418,8 +424,8 @@ export class FolderVersion implements OpenVersion {
   }
 
   /**
-   * Copies a range into a file that has nothing there, within the system where one file holds it. Holes stay holes, and long runs of zeros become some: the
-   * file may end before them. @throws as read.
+   * Copies a range into a file that has nothing there, within the system where one file holds it. Holes stay holes, and
+   * long runs of zeros become some: the file may end before them. @throws as read.
    */
   async copyTo(target: DiskFile, offset: number, at: number, length: number, bufferBytes: number): Promise<void> {
     this.#checkRange(offset, length);

@@ -1,4 +1,5 @@
-// Two saves of one file before either is in the folder: what only a later step of the same work has replaced may go, what another person saved may not.
+// Two saves of one file before either is in the folder: what only a later step of the same work has replaced may go,
+// what another person saved may not.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { ROOT_NODE } from "@runnel/shared";
 import { VolumeRig, bytesOf } from "../../../volume/volume-rig.ts";

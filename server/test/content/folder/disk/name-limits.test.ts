@@ -11,7 +11,10 @@ afterEach(async () => {
   await volume.store.close();
 });
 
-/** The served folder's disk, with a say about the names of files that are made. `held`: what becomes of a name; undefined = refused. */
+/**
+ * The served folder's disk, with a say about the names of files that are made. `held`: what becomes of a name;
+ * undefined = refused.
+ */
 async function diskThat(held: (name: string) => string | undefined): Promise<DiskRoot> {
   volume = new TestVolume(1, folderStore({}));
   await volume.start();

@@ -1,4 +1,5 @@
-// [F168] What clients say about set-uid, owners and devices shows on drives, and the server's system never gets it; it survives the loss of the index.
+// [F168] What clients say about set-uid, owners and devices shows on drives, and the server's system never gets it; it
+// survives the loss of the index.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { NewAttributes } from "@runnel/shared";
 import { ROOT_NODE } from "@runnel/shared";

@@ -1,5 +1,5 @@
-// Clients change a small tree, one change acknowledged before the next, until the machine stops at some disk operation and the meta store is lost with
-// it: what was acknowledged is there afterwards, at its names and at no others.
+// Clients change a small tree, one change acknowledged before the next, until the machine stops at some disk operation
+// and the meta store is lost with it: what was acknowledged is there afterwards, at its names and at no others.
 import { describe, expect, test } from "@jest/globals";
 import { ROOT_NODE, SeededRandom } from "@runnel/shared";
 import { VolumeRig } from "../../../volume/volume-rig.ts";

@@ -1,5 +1,6 @@
-// The bytes of one simulated file, and what of them would survive a power cut. Sectors written since the last sync survive or do
-// not, each for itself and each as it was at some moment since; so does the length. That is all that POSIX promises.
+// The bytes of one simulated file, and what of them would survive a power cut. Sectors written since the last sync
+// survive or do not, each for itself and each as it was at some moment since; so does the length. That is all that
+// POSIX promises.
 import type { SeededRandom } from "../seeded-random.ts";
 
 export const PAGE_BYTES = 4096;

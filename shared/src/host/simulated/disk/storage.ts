@@ -1,5 +1,5 @@
-// Storage that the roots and the open files of a simulated disk share: inodes, names, space, time, faults, watches. What was not synced
-// survives `crash` or does not, by a seeded coin, within what POSIX allows.
+// Storage that the roots and the open files of a simulated disk share: inodes, names, space, time, faults, watches.
+// What was not synced survives `crash` or does not, by a seeded coin, within what POSIX allows.
 import { type ErrorKind, RunnelError } from "../../../errors.ts";
 import { type Clock, sleep } from "../../clock.ts";
 import type { FileType, WatchEvent } from "../../disk.ts";
@@ -32,7 +32,10 @@ export class SimulatedStorage {
   capacityBytes: number;
   /** Returns how long each operation takes on the clock. */
   delayMs: (operation: string) => number = () => 0;
-  /** Makes an operation fail: called with its name (that of the method), its path in the root ("" for the root), and where it leads to (rename, link). */
+  /**
+   * Makes an operation fail: called with its name (that of the method), its path in the root ("" for the root), and
+   * where it leads to (rename, link).
+   */
   fault: ((operation: string, path: string, to?: string) => ErrorKind | undefined) | undefined;
   /** True while a file can be kept from being written to. */
   hasLeases = true;
