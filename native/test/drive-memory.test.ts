@@ -297,6 +297,15 @@ describe("what the kernel may still believe", () => {
       await drive.request("release", { id: stat?.id, handle, ...caller });
     }));
 
+  test("an id that was told versions of one size stays the node's", () =>
+    withRig(async (rig) => {
+      const { fake, drive } = rig;
+      const id = await settledFile(rig, "a");
+      fake.remoteWrite("a", Buffer.from("b"));
+      const { stat } = await drive.request("lookup", { ...ROOT, name: "a" });
+      expect(stat).toMatchObject({ id, sizeBytes: 1 });
+    }));
+
   test("who was not sent back is, when the version has changed since it looked, whoever else was", () =>
     withRig(async ({ fake, drive }) => {
       fake.remoteWrite("a", Buffer.from("one"));

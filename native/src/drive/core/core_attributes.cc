@@ -125,7 +125,7 @@ void DriveCore::KeepAllocated(uint64_t id, uint64_t size_bytes, uint64_t allocat
   const Entry* entry = kernel_node == nullptr ? nullptr : entries_.FindNode(kernel_node->node);
   if (entry == nullptr || entry->size_bytes != size_bytes) return;
   // The kernel cuts its own pages and size, and drops no answer to that.
-  kernel_node->given_version = entry->version;
+  kernel_node->GiveOwn(entry->version, size_bytes);
   KernelNode::Rare& rare = kernel_node->MakeRare();
   rare.allocated_version = entry->version;
   rare.allocated_bytes = std::min(allocated_bytes, WholeBlocks(size_bytes));

@@ -108,7 +108,7 @@ void DriveCore::OnCommitted(const FilePtr& file, const Answer& answer) {
     KernelNode* kernel_node = nodes_.Find(file->kernel_id);
     if (answer.error == Kind::kNone && kernel_node != nullptr && kernel_node->file == file) {
       // The kernel's pages and size are this file's, so they are of the new version.
-      kernel_node->given_version = answer.version;
+      kernel_node->GiveOwn(answer.version, file->GetState().size_bytes);
       if (kernel_node->rare().has_pages) kernel_node->MakeRare().pages_version = answer.version;
       file->entry.version = answer.version;
     }

@@ -193,7 +193,7 @@ void DriveCore::Create(ReplyPtr reply, uint64_t folder_id, std::string_view name
     EntryAnswer entry = GiveEntryLocked(found, true);
     entry.attribute_timeout_ms = 0;
     KernelNode& kernel_node = *nodes_.Find(entry.id);
-    kernel_node.Give(answer.version);
+    kernel_node.Give(answer.version, 0);
     FilePtr file = kernel_node.file;
     if (file == nullptr) file = AttachLocked(kernel_node, answer.version, nullptr);
     Handle* handle = AddHandleLocked(file, flags, true);

@@ -73,12 +73,12 @@ Kind DriveCore::CheckName(std::string_view name) {
   return name.empty() ? Kind::kInvalid : Kind::kNone;
 }
 
-// Returns true when what the kernel has by that id may be of another version: pages, size and stat must not mix. Who
-// writes shares his file with everybody.
+// Returns true when what the kernel has by that id may be of a version with another size: pages, size and stat must not
+// mix. Who writes shares his file with everybody.
 bool DriveCore::IsOfOtherVersion(const KernelNode& kernel_node, const Entry& entry) {
   const File* file = kernel_node.file.get();
   if (entry.type != FileType::kFile || (file != nullptr && IsShared(*file))) return false;
-  return (kernel_node.told != KernelNode::Told::kNothing && !kernel_node.WasToldOnly(entry.version)) ||
+  return !kernel_node.MayBeTold(entry.version, entry.size_bytes) ||
          (file != nullptr && file->GetState().version != entry.version);
 }
 
@@ -181,7 +181,8 @@ EntryAnswer DriveCore::GiveEntryLocked(const EntryTable::Found& found, bool is_l
   answer.attribute_timeout_ms = TimeoutLocked(entry, *kernel_node, found.binding->changed_ms, now_ms);
   // A folder's attributes may be kept, since every path through it has its permissions checked; its name may not.
   answer.entry_timeout_ms = entry.type == FileType::kFolder ? 0 : answer.attribute_timeout_ms;
-  kernel_node->Give(kernel_node->file != nullptr ? kernel_node->file->GetState().version : entry.version);
+  kernel_node->Give(kernel_node->file != nullptr ? kernel_node->file->GetState().version : entry.version,
+                    answer.attributes.size_bytes);
   const int64_t kernel_now_ms = front_->NowKernelMs();
   kernel_node->GiveTime(answer.attribute_timeout_ms, kernel_now_ms);
   if (answer.entry_timeout_ms > 0) {
@@ -213,7 +214,7 @@ bool DriveCore::GiveAttributesLocked(KernelNode& kernel_node, bool trusts_table,
   if (entry != nullptr && kernel_node.rare().removed == nullptr) {
     const uint64_t version = kernel_node.file != nullptr ? kernel_node.file->GetState().version : entry->version;
     if (version == entry->version) *timeout_ms = TimeoutLocked(*entry, kernel_node, EntryTable::kNeverMs, now_ms);
-    kernel_node.Give(version);
+    kernel_node.Give(version, attributes->size_bytes);
   }
   kernel_node.GiveTime(*timeout_ms, front_->NowKernelMs());
   return true;

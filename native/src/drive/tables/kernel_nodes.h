@@ -1,6 +1,6 @@
 // Records of what the kernel holds of us: one per kernel id, from the first answer that named it until the kernel has
 // forgotten it and no file is open on it. A kernel id is the node's own (the root is 1), or an alias while the kernel
-// was told another version of that one.
+// was told of that one with another size.
 //
 // DriveCore guards it: it is not thread-safe. Records stay at their address.
 #ifndef RUNNEL_DRIVE_TABLES_KERNEL_NODES_H_
@@ -52,7 +52,8 @@ struct KernelNode {
   uint64_t lookups = 0;        // what FORGET counts down
   std::shared_ptr<File> file;  // at most one per kernel id: its handles share pages and size in the kernel
   uint64_t given_version = 0;  // whose size and times the kernel was last told: see Give
-  enum class Told : uint8_t { kNothing, kOneVersion, kSeveral } told = Told::kNothing;
+  uint64_t given_bytes = 0;    // that version's size
+  enum class Told : uint8_t { kNothing, kOneSize, kSeveral } told = Told::kNothing;
   // On the kernel's clock. It may answer stat, and find the node under a name it was given, itself until then.
   int64_t attributes_until_ms = 0;
   int64_t named_until_ms = 0;
@@ -68,14 +69,22 @@ struct KernelNode {
   bool HasRare() const { return rare_ != nullptr; }
   // Linux drops an answer with attributes when another answer or an invalidation has come to the id since it asked
   // (attr_version in fs/fuse/inode.c), and an answer that was given first may come last. So only of an id that was told
-  // no other version the kernel has this one's size for certain.
-  bool WasToldOnly(uint64_t version) const { return told == Told::kOneVersion && given_version == version; }
+  // no other version of another size the kernel has this one's for certain.
+  bool WasToldOnly(uint64_t version) const { return told == Told::kOneSize && given_version == version; }
+  bool MayBeTold(uint64_t version, uint64_t size_bytes) const {
+    return told == Told::kNothing || WasToldOnly(version) || (told == Told::kOneSize && given_bytes == size_bytes);
+  }
   // The kernel is told the size and times of a version. Another size than that of its pages has cut them, also when the
   // first one is told again.
-  void Give(uint64_t version) {
-    told = told == Told::kNothing || WasToldOnly(version) ? Told::kOneVersion : Told::kSeveral;
-    given_version = version;
+  void Give(uint64_t version, uint64_t size_bytes) {
+    told = MayBeTold(version, size_bytes) ? Told::kOneSize : Told::kSeveral;
+    GiveOwn(version, size_bytes);
     if (rare_ != nullptr && rare_->pages_version != version) rare_->has_pages = false;
+  }
+  // What the kernel itself wrote or cut is a version now.
+  void GiveOwn(uint64_t version, uint64_t size_bytes) {
+    given_version = version;
+    given_bytes = size_bytes;
   }
   // The kernel may keep the attributes for so long: not at all when it is given no time, and then it need not be told
   // to forget them.
