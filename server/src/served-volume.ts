@@ -249,6 +249,6 @@ function refusal(name: string, why: string): RunnelError {
 }
 
 function entries(volume: Volume): string {
-  const count = volume.content.status().look?.done ?? 0;
+  const count = volume.content.status().scan?.done ?? 0;
   return count === 1 ? "1 entry" : `${count} entries`;
 }

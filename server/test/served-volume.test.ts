@@ -36,7 +36,7 @@ function served(): ServedVolume {
       isNew,
       firstScan: firstScan.promise,
       content: {
-        status: () => ({ look: { why: "start", done: 1234, total: 0 } }),
+        status: () => ({ scan: { why: "start", done: 1234, total: 0 } }),
         checkRoot: async () => {
           if (fault !== undefined) gone(fault.message);
         },

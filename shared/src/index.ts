@@ -65,8 +65,8 @@ export {
   type FindGetItem,
 } from "./protocol/requests/read.ts";
 export {
-  TOOK_BYTES,
-  TOOK_STEP,
+  ACCEPTED_BYTES,
+  ACCEPTED_STEP,
   WRITE_ITEM,
   WRITE_REPLY,
   type RunEncoding,

@@ -1,10 +1,10 @@
-import { TOOK_BYTES, TOOK_STEP } from "@runnel/shared";
+import { ACCEPTED_BYTES, ACCEPTED_STEP } from "@runnel/shared";
 import { expect, test } from "@jest/globals";
 import { Unaccepted } from "../../src/agent/transfer/unaccepted.ts";
 
 test("[W35] 8192 items are sent ahead, or 1 MiB in them, whatever was taken before", () => {
   const items = new Unaccepted(100);
-  for (let count = 0; count < 2 * TOOK_STEP; count++) {
+  for (let count = 0; count < 2 * ACCEPTED_STEP; count++) {
     expect(items.mustWait).toBe(false);
     items.sent(0);
   }
@@ -15,13 +15,13 @@ test("[W35] 8192 items are sent ahead, or 1 MiB in them, whatever was taken befo
   const bytes = new Unaccepted(0);
   for (let count = 0; count < 4; count++) {
     expect(bytes.mustWait).toBe(false);
-    bytes.sent(TOOK_BYTES);
+    bytes.sent(ACCEPTED_BYTES);
   }
   expect(bytes.mustWait).toBe(true);
   // Said again, as after a repetition, it is no more than it was.
   bytes.accepted(1);
   bytes.accepted(1);
-  bytes.sent(TOOK_BYTES - 1);
+  bytes.sent(ACCEPTED_BYTES - 1);
   expect(bytes.mustWait).toBe(false);
   bytes.sent(1);
   expect(bytes.mustWait).toBe(true);

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { realDisk, threadExecutor } from "@runnel/native";
-import { DIGEST_BYTES, TOOK_STEP } from "@runnel/shared";
+import { DIGEST_BYTES, ACCEPTED_STEP } from "@runnel/shared";
 import type { ChunkPreset, DiskFile, DiskRoot, Executor, Recipe } from "@runnel/shared";
 import type { Cache, CachedContent } from "../../src/agent/cache/cache.ts";
 import { ComposedContent } from "../../src/agent/transfer/compose.ts";
@@ -60,7 +60,7 @@ function session(opened: (request: unknown) => void = () => undefined): Session 
     next: async () => {
       if (events.at(-1) === "end") return undefined;
       events.push(`waits after ${items}`);
-      return ["took", items - (items % TOOK_STEP)];
+      return ["accepted", items - (items % ACCEPTED_STEP)];
     },
     send: ([kind]: [string]) => {
       if (kind === "e") events.push("end");

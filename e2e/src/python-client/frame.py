@@ -16,8 +16,8 @@ COMPRESS_ABOVE_BYTES = 1024
 
 KEYS = (
     "attachment n received timeNs node folder name attributes type mode uid gid mtimeNs rdev target base sizeBytes isResumed seq "
-    "version conflict change offset length held hasRecipe toFolder toName how isFolder nodes names asOf kind path keptBeside "
-    "versions changes atMs pending stuck unavailable look why done total leftOut sentence preset"
+    "version conflict change offset length held hasRecipe toFolder toName how isFolder nodes names asOf kind path conflictCopy "
+    "versions changes atMs pending stuck unavailable scan why done total excluded sentence preset"
 ).split()
 NUMBER_OF_KEY = {name: number for number, name in enumerate(KEYS)}
 

@@ -187,7 +187,7 @@ class Volume:
         channel.say(["e", oid_of(recipe)])
         needed = 0
         while (answer := channel.item()) is not None:
-            if answer[0] == "took":
+            if answer[0] == "accepted":
                 continue
             for index in answer[1]:
                 needed += 1

@@ -1,7 +1,7 @@
 // ContentStore: the bytes of versions, and the live tree of `main` as plain files. Engines: folder (a served folder,
 // other programs read and write it) and memory. The volume decides and logs commits; the engine applies them
 // afterwards, in seq order as far as one depends on another, and tells what other programs did ([F28]).
-import type { Change, DiskFile, DiskSpace, ErrorKind, Executor, Log, LookWhy, Notice, VersionId } from "@runnel/shared";
+import type { Change, DiskFile, DiskSpace, ErrorKind, Executor, Log, ScanReason, Notice, VersionId } from "@runnel/shared";
 import type {
   ExternalOperation,
   MetaStore,
@@ -171,7 +171,7 @@ export interface ContentStatus {
    * Progress where changes of other programs older than 2 s may not be reported yet: so many names were probed, of so
    * many or more; `stuck` at a folder, where it is begun again.
    */
-  look: { why: LookWhy; done: number; total: number; stuck?: Stuck } | undefined;
+  scan: { why: ScanReason; done: number; total: number; stuck?: Stuck } | undefined;
   /** Paths excluded because their names are too long; at most 100 of them, and the count. */
   excluded: { count: number; examples: string[] };
 }

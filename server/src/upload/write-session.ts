@@ -6,8 +6,8 @@ import {
   EMPTY_RECIPE,
   LIMITS,
   RunnelError,
-  TOOK_BYTES,
-  TOOK_STEP,
+  ACCEPTED_BYTES,
+  ACCEPTED_STEP,
   WRITE_ITEM,
   check,
   concatRecipes,
@@ -126,9 +126,9 @@ export class WriteSession implements ResumesItems {
   #reportAccepted(item: WriteItem, channel: Channel): void {
     if (item[0] === "r") return;
     this.#unreportedBytes += bytesIn(item);
-    if (this.#unreportedBytes < TOOK_BYTES && this.#items.length % TOOK_STEP !== 0) return;
+    if (this.#unreportedBytes < ACCEPTED_BYTES && this.#items.length % ACCEPTED_STEP !== 0) return;
     this.#unreportedBytes = 0;
-    channel.send(["took", this.#items.length]);
+    channel.send(["accepted", this.#items.length]);
   }
 
   /** Number of descriptors that it holds in memory. */

@@ -3,7 +3,7 @@
 // the log has was salvaged into the folder.
 import { randomBytes, randomInt } from "node:crypto";
 import type { Clock, Log, Notice } from "@runnel/shared";
-import { RunnelError, isRunnelError, wallMs } from "@runnel/shared";
+import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { AcceptedCommit, ContentEngine, SalvageReport } from "../content/content-store.ts";
 import type { Creation } from "../meta/first-rows.ts";
 import { appliedCommits } from "../meta/is-applied.ts";
@@ -32,6 +32,7 @@ export interface Recovered {
 /** Step between the places where the ids of an epoch may begin: anywhere below 2^32, with room for a million nodes. */
 const FIRST_NODE_STEP = 2 ** 20;
 const FIRST_NODE_PLACES = 4095;
+const NS_PER_MS = 1_000_000n;
 
 /** @throws Corrupt for a damaged log: nothing of it is passed over. */
 export async function recover(deps: RecoverDeps, engine: ContentEngine, log: Log): Promise<Recovered> {
@@ -74,7 +75,7 @@ async function makeAnew(deps: RecoverDeps, engine: ContentEngine, log: Log): Pro
   const firstNode = 2 + randomInt(FIRST_NODE_PLACES) * FIRST_NODE_STEP;
   const meta = await deps.openMeta({ epoch: randomBytes(16).toString("hex"), firstNode });
   try {
-    if (report !== undefined) await meta.note(noticesOf(report, wallMs(deps.clock)));
+    if (report !== undefined) await meta.note(noticesOf(report, Number(deps.clock.wallNs() / NS_PER_MS)));
   } catch (error) {
     await meta.close();
     throw error;
@@ -85,9 +86,7 @@ async function makeAnew(deps: RecoverDeps, engine: ContentEngine, log: Log): Pro
 function noticesOf({ shown, conflictCopies, missing }: SalvageReport, atMs: number): Notice[] {
   return [
     ...(shown > 0 ? [{ kind: "salvaged", changes: shown, atMs } as const] : []),
-    ...conflictCopies.map(
-      ({ path, conflictCopy }) => ({ kind: "conflict", path, keptBeside: conflictCopy, atMs }) as const,
-    ),
+    ...conflictCopies.map((each) => ({ kind: "conflict", ...each, atMs }) as const),
     ...missing.map((each) => ({ kind: "missing", ...each, atMs }) as const),
   ];
 }

@@ -390,7 +390,7 @@ function describeNotices(using: Using): void {
   test(
     "they outlive the store, a closed and a killed one, in the order they came",
     using(async (h, place) => {
-      const conflict = { kind: "conflict", path: "a", keptBeside: "a (conflict)", atMs: 1 } as const;
+      const conflict = { kind: "conflict", path: "a", conflictCopy: "a (conflict)", atMs: 1 } as const;
       const missing = { kind: "missing", path: "docs/big", seq: 17, atMs: 2 } as const;
       const salvaged = { kind: "salvaged", changes: 3, atMs: 2 } as const;
       await h.store.note([conflict, missing, salvaged, lost(5, 9, "log")]);
@@ -398,7 +398,7 @@ function describeNotices(using: Using): void {
       await h.store.close();
       const again = await place.open();
       expect(await again.notices()).toEqual([conflict, missing, salvaged, lost(5, 9, "log")]);
-      await again.forgetNotices([missing, { ...conflict, keptBeside: "another" }]);
+      await again.forgetNotices([missing, { ...conflict, conflictCopy: "another" }]);
       expect(await again.notices()).toEqual([conflict, salvaged, lost(5, 9, "log")]);
       await again.close();
     }),
@@ -418,7 +418,7 @@ function describeNotices(using: Using): void {
     "[W45] [limit notices] of each kind the newest are kept",
     using(async ({ store }) => {
       const many = Array.from({ length: LIMITS.notices + 5 }, (_, index) => lost(index + 1, 1, String(index)));
-      const conflict = { kind: "conflict", path: "a", keptBeside: "b", atMs: 1 } as const;
+      const conflict = { kind: "conflict", path: "a", conflictCopy: "b", atMs: 1 } as const;
       await store.note([conflict, ...many.slice(0, 10)]);
       await store.note(many.slice(10));
       expect(await store.notices()).toEqual([conflict, ...many.slice(5)]);

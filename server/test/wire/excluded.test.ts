@@ -52,7 +52,7 @@ test("[W161] removing them is NotEmpty and names it, and nothing of the whole tr
   expect(await wire.rig.volume.meta.lookup(top, "sub")).toMatchObject({ node: sub });
 });
 
-test("[W161] once it is gone from the server they are removed, though no whole look has passed since", async () => {
+test("[W161] once it is gone from the server they are removed, though no whole scan has passed since", async () => {
   await wire.rig.other.removeFile("top/sub/nested/.runnel-store/volume");
   await wire.rig.other.removeFolder("top/sub/nested/.runnel-store");
   await wire.rig.other.removeFolder("top/sub/nested");

@@ -386,7 +386,7 @@ export class Upload {
       const message = await this.attached.rig.run(this.channel.next());
       if (message === undefined) return undefined;
       const reply = check(WRITE_REPLY, message, "write reply");
-      if (reply[0] !== "took") return reply;
+      if (reply[0] !== "accepted") return reply;
       this.taken.push(reply[1]);
     }
   }

@@ -2,16 +2,16 @@
 
 /** Append-only, since notices are kept and sent. `atMs` is the server's wall clock. */
 export type Notice =
-  /** A program on the server and a drive changed a file at once; what the program wrote lies at `keptBeside`. */
-  | { kind: "conflict"; path: string; keptBeside: string; atMs: number }
+  /** A program on the server and a drive changed a file at once; what the program wrote lies at `conflictCopy`. */
+  | { kind: "conflict"; path: string; conflictCopy: string; atMs: number }
   /**
    * An acknowledged save copied bytes that a program on the server destroyed, and nobody has them: what there is of it
-   * lies at `keptBeside`, with zeros in the ranges that are missing, of which the first are named.
+   * lies at `conflictCopy`, with zeros in the ranges that are missing, of which the first are named.
    */
   | {
       kind: "incomplete";
       path: string;
-      keptBeside: string;
+      conflictCopy: string;
       missing: { offset: number; length: number }[];
       missingBytes: number;
       atMs: number;
@@ -38,7 +38,7 @@ export function noticeKey(notice: Notice): string {
   switch (notice.kind) {
     case "conflict":
     case "incomplete":
-      return notice.keptBeside;
+      return notice.conflictCopy;
     case "lost":
       return String(notice.node);
     case "destroyed":

@@ -245,24 +245,24 @@ describe("a message", () => {
 
 describe("a status", () => {
   test("[W10] [W45] [limit statusEntriesPerItem] has items of at most 4096 entries", () => {
-    const entries = Array.from({ length: LIMITS.statusEntriesPerItem }, () => ({ kind: "leftOut", path: "a" }));
+    const entries = Array.from({ length: LIMITS.statusEntriesPerItem }, () => ({ kind: "excluded", path: "a" }));
     expect(isAccepted(STATUS_ITEM, entries)).toBe(true);
     expect(isAccepted(STATUS_ITEM, [...entries, ...entries.slice(0, 1)])).toBe(false);
   });
 
   test("[W45] may tell of what this version does not know", () => {
-    const conflict = { kind: "conflict", path: "a", keptBeside: "b", atMs: 1 };
+    const conflict = { kind: "conflict", path: "a", conflictCopy: "b", atMs: 1 };
     expect(check(STATUS_ITEM, [{ kind: "later", n: 1 }, conflict], "status item")).toEqual([conflict]);
-    const status = { seq: 1, pending: 0, leftOut: 0, stuck: { path: "", kind: "Later", sentence: "." } };
-    const look = { why: "later", done: 1, total: 2 };
-    expect(check(REQUESTS.status.result, { ...status, look }, "status")).toMatchObject({
+    const status = { seq: 1, pending: 0, excluded: 0, stuck: { path: "", kind: "Later", sentence: "." } };
+    const scan = { why: "later", done: 1, total: 2 };
+    expect(check(REQUESTS.status.result, { ...status, scan }, "status")).toMatchObject({
       stuck: { kind: "Io" },
-      look: { why: "missed" },
+      scan: { why: "missed" },
     });
   });
 
-  test.each(["seq", "pending", "leftOut"])("[W45] needs its %s", (field) => {
-    const { [field]: _left, ...rest } = { seq: 1, pending: 0, leftOut: 0 } as Record<string, number>;
+  test.each(["seq", "pending", "excluded"])("[W45] needs its %s", (field) => {
+    const { [field]: _left, ...rest } = { seq: 1, pending: 0, excluded: 0 } as Record<string, number>;
     expect(isAccepted(REQUESTS.status.result, rest)).toBe(false);
     expect(isAccepted(REQUESTS.status.result, { ...rest, [field]: 0 })).toBe(true);
   });

@@ -1,9 +1,9 @@
 // Counts the items of a write that the server has not yet said to have accepted (W35). It holds those in memory, so
 // only so much is sent ahead.
-import { TOOK_BYTES, TOOK_STEP } from "@runnel/shared";
+import { ACCEPTED_BYTES, ACCEPTED_STEP } from "@runnel/shared";
 
-const ITEMS_MAX = 2 * TOOK_STEP;
-const BYTES_MAX = 4 * TOOK_BYTES;
+const ITEMS_MAX = 2 * ACCEPTED_STEP;
+const BYTES_MAX = 4 * ACCEPTED_BYTES;
 
 export class Unaccepted {
   /** Items that it has accepted, from the beginning of the write. */

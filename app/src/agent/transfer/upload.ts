@@ -221,7 +221,7 @@ export class Uploads {
       const message = await replies.next();
       if (message === undefined) throw unexpected("ended a write before its end");
       const reply = check(WRITE_REPLY, message, "write reply");
-      if (reply[0] !== "took") throw unexpected("asked for something before the end");
+      if (reply[0] !== "accepted") throw unexpected("asked for something before the end");
       unaccepted.accepted(reply[1]);
     }
   }
@@ -308,7 +308,7 @@ export class Uploads {
       const message = await channel.next();
       if (message === undefined) return;
       const reply = check(WRITE_REPLY, message, "write reply");
-      if (reply[0] === "took") continue;
+      if (reply[0] === "accepted") continue;
       if (reply[0] !== "need") throw unexpected("asked for something unexpected");
       this.#deps.session.roundTrips++;
       const { recipe, oid } = await outgoing.cut.whole();

@@ -24,17 +24,14 @@ export async function askVolumeStatus(session: Session): Promise<ServerStatus> {
       seq: end.seq,
       pending: end.pending,
       stuck: end.stuck ?? null,
-      scan: end.look === undefined ? null : { ...end.look, stuck: end.look.stuck ?? null },
-      conflicts: of("conflict").map(({ path, keptBeside: conflictCopy, atMs }) => ({ path, conflictCopy, atMs })),
-      incomplete: of("incomplete").map(({ kind: _kind, keptBeside: conflictCopy, ...rest }) => ({
-        ...rest,
-        conflictCopy,
-      })),
+      scan: end.scan === undefined ? null : { ...end.scan, stuck: end.scan.stuck ?? null },
+      conflicts: of("conflict").map(({ path, conflictCopy, atMs }) => ({ path, conflictCopy, atMs })),
+      incomplete: of("incomplete").map(({ kind: _kind, ...rest }) => rest),
       lost: of("lost").map(({ path, versions, atMs }) => ({ path, versions, atMs })),
       destroyed: of("destroyed").map(({ path, seq, atMs }) => ({ path, seq, atMs })),
       missing: of("missing").map(({ path, seq, atMs }) => ({ path, seq, atMs })),
       salvaged: of("salvaged").map(({ changes, atMs }) => ({ changes, atMs })),
-      excluded: { count: end.leftOut, paths: of("leftOut").map(({ path }) => path) },
+      excluded: { count: end.excluded, paths: of("excluded").map(({ path }) => path) },
     };
   } finally {
     channel.cancel();

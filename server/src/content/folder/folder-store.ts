@@ -410,7 +410,7 @@ class FolderStore implements ContentStore {
       pendingCommits: this.#applier?.pendingCommits ?? 0,
       stuck: this.#applier?.stuck,
       isScanning: this.#reconciler?.isScanning ?? false,
-      look: this.#reconciler?.progress,
+      scan: this.#reconciler?.progress,
       excluded: this.#excluded.status(),
     };
   }

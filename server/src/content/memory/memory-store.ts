@@ -228,7 +228,7 @@ class MemoryStore implements ContentStore {
       pendingCommits: this.#pending,
       stuck: this.#stuck,
       isScanning: false,
-      look: undefined,
+      scan: undefined,
       excluded: { count: 0, examples: [] },
     };
   }

@@ -2,7 +2,7 @@
 // NUL as text, then over the blob if there is one. A row that fails it is Corrupt.
 import { crc32 } from "node:zlib";
 import { RunnelError } from "@runnel/shared";
-import type { Change, DiskStat, FileType, NodeState } from "@runnel/shared";
+import type { Change, DiskStat, FileType, NodeState, Notice } from "@runnel/shared";
 import type { DiskXattrs, VersionPlace } from "../meta-store.ts";
 
 /** Integers beyond 2^53 travel as decimal text; the statements cast them. */
@@ -131,6 +131,16 @@ export function textToChange(seq: number, text: string): Change {
     nodes: nodes.map(columnsToNode),
     replaces: node === undefined || version === undefined ? undefined : { node, seq: version },
   };
+}
+
+/** Rows call the conflict copy of a notice `keptBeside`. */
+export function noticeToText({ conflictCopy: keptBeside, ...rest }: Notice & { conflictCopy?: string }): string {
+  return JSON.stringify({ ...rest, keptBeside });
+}
+
+export function textToNotice(text: string): Notice {
+  const { keptBeside: conflictCopy, ...rest } = JSON.parse(text) as Notice & { keptBeside?: string };
+  return { ...rest, ...(conflictCopy === undefined ? {} : { conflictCopy }) } as Notice;
 }
 
 /** Ascending, as runs: [first, last, first, last…]. */

@@ -404,14 +404,14 @@ export class SqliteTables implements MetaTables {
 
   notices(): Notice[] {
     const found = this.#rows("SELECT kind, key, notice, crc FROM notices ORDER BY place");
-    return found.map((row) => JSON.parse(String(rows.checkedRow("notices", row)[2])) as Notice);
+    return found.map((row) => rows.textToNotice(String(rows.checkedRow("notices", row)[2])));
   }
 
   putNotice(notice: Notice): void {
     this.#put("INSERT OR REPLACE INTO notices (kind, key, notice, crc) VALUES (?, ?, ?, ?)", [
       notice.kind,
       noticeKey(notice),
-      JSON.stringify(notice),
+      rows.noticeToText(notice),
     ]);
   }
 

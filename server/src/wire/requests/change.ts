@@ -65,7 +65,7 @@ export const CHANGES = {
   setAttr: asHandler<RequestOf<"setAttr">>(({ node, change, timeNs }, results) => ({
     op: "setAttr",
     node: results.node(node),
-    change: given(atTime(change, timeNs)),
+    change: givenAttributes(atTime(change, timeNs)),
   })),
 };
 
@@ -149,6 +149,6 @@ function atTime(
 }
 
 /** Without the fields that were not given. */
-export function given(change: RequestOf<"write">["attributes"]): Omit<AttributeChange, "sizeBytes"> {
+export function givenAttributes(change: RequestOf<"write">["attributes"]): Omit<AttributeChange, "sizeBytes"> {
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
 }

@@ -67,7 +67,7 @@ async function sayVersion(
   channel: Channel,
   { connection, places, drained }: Sending,
 ): Promise<boolean> {
-  const bytes = toSay === undefined || isLeftOut(toSay) ? 0 : wholeBytesOf(toSay);
+  const bytes = toSay === undefined || isPassedOver(toSay) ? 0 : wholeBytesOf(toSay);
   const isLong = bytes > LONG_BYTES;
   const leave = isLong ? await places.askedBytes.enter(connection, bytes) : undefined;
   try {
@@ -90,13 +90,13 @@ function wholeBytesOf({ recipe }: ToSay): number {
 }
 
 /** A client that holds nothing and can do without a recipe gets a short one only. */
-function isLeftOut(toSay: ToSay): boolean {
+function isPassedOver(toSay: ToSay): boolean {
   return toSay.isOptional && toSay.held.versions.length === 0 && wholeBytesOf(toSay) > LITTLE_BYTES;
 }
 
 function recipeToSay(toSay: ToSay): RecipePart[] | undefined {
   const { recipe, held, isOptional } = toSay;
-  if (isLeftOut(toSay)) return undefined;
+  if (isPassedOver(toSay)) return undefined;
   const parts = encodeRecipeDelta(recipe, held.chunks);
   const bytes = parts.reduce((sum, part) => sum + (part instanceof Uint8Array ? part.length : 0), 0);
   return !isOptional || bytes <= Math.max(LITTLE_BYTES, wholeBytesOf(toSay) / 2) ? parts : undefined;

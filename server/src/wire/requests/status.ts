@@ -9,15 +9,15 @@ const ENTRY_BYTES = 64;
 export async function serveStatus(_request: RequestOf<"status">, { volume, channel }: Call): Promise<VolumeStatus> {
   const notices = await volume.content.notices();
   // The state from here on is of one moment, with the changes that the feed has sent by then.
-  const { pendingCommits, stuck, look, excluded } = volume.content.status();
-  const names = excluded.examples.map((path): StatusEntry => ({ kind: "leftOut", path }));
+  const { pendingCommits, stuck, scan, excluded } = volume.content.status();
+  const names = excluded.examples.map((path): StatusEntry => ({ kind: "excluded", path }));
   for (const part of splitBySize([...notices, ...names], entryBytes)) channel.send(part);
   return {
     seq: volume.seq,
     pending: pendingCommits,
     ...(stuck === undefined ? {} : { stuck }),
-    ...(look === undefined ? {} : { look }),
-    leftOut: excluded.count,
+    ...(scan === undefined ? {} : { scan }),
+    excluded: excluded.count,
   };
 }
 

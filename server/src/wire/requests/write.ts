@@ -8,7 +8,7 @@ import type { FinishedWrite, WriteSession } from "../../upload/write-session.ts"
 import type { Attachment } from "../attachment.ts";
 import type { Turn } from "../operation-order.ts";
 import type { Call } from "./call.ts";
-import { digestOfOpening, digestOfWrite, given, inOrder, isSameOpening, timed } from "./change.ts";
+import { digestOfOpening, digestOfWrite, givenAttributes, inOrder, isSameOpening, timed } from "./change.ts";
 
 type Request = RequestOf<"write">;
 
@@ -98,7 +98,7 @@ async function commit(
     const opening = await placed(request, turn);
     const { node, base } = opening;
     release = await volume.content.reserve(content.sizeBytes - stagedBytes);
-    const operation: Operation = { op: "write", node, base, content, attributes: given(attributes) };
+    const operation: Operation = { op: "write", node, base, content, attributes: givenAttributes(attributes) };
     const id = { instance, n, digest: digestOfWrite(digestOfOpening(opening), oid), ...timed(timeNs) };
     const { result, isRepeated, acknowledged } = await volume.submit(operation, id, holder, data);
     // A repetition that was executed before has staged in vain.

@@ -78,7 +78,7 @@ describe("a commit and another program's change at the same moment", () => {
     );
     expect(await shown()).toMatchObject({ file: "file committed", "file (conflict)": "file in place" });
     expect(await volume.notices("conflict")).toMatchObject([
-      { path: "file", keptBeside: expect.stringContaining("conflict") },
+      { path: "file", conflictCopy: expect.stringContaining("conflict") },
     ]);
     expect(await volume.notices("lost")).toMatchObject([{ path: "file", node, seq: old, versions: 1 }]);
     await expectInStep();

@@ -39,7 +39,7 @@ async function entries(): Promise<StatusEntry[]> {
 test("[W45] says nothing but the seq when all is well", async () => {
   await wire.rig.file(ROOT_NODE, "a", "x");
   await wire.rig.settle();
-  expect(await ask()).toEqual({ items: [], status: { seq: wire.rig.volume.seq, pending: 0, leftOut: 0 } });
+  expect(await ask()).toEqual({ items: [], status: { seq: wire.rig.volume.seq, pending: 0, excluded: 0 } });
 });
 
 test("[W45] says that the folder is looked through, how far, and no more when the feed has told all of it", async () => {
@@ -52,15 +52,15 @@ test("[W45] says that the folder is looked through, how far, and no more when th
   let left = 2;
   rig.disk.fault = (operation, path) => (operation === "list" && path === "b" && left > 0 ? "Io" : undefined);
   void rig.volume.content.scan();
-  const during = (await ask()).status.look;
+  const during = (await ask()).status.scan;
   expect(during).toMatchObject({ why: "missed", total: expect.any(Number) });
   expect(during?.total).toBeGreaterThanOrEqual(during?.done ?? Infinity);
   expect(during?.done).toBeGreaterThan(0);
   left = 0;
-  for (let status = (await ask()).status; status.look !== undefined; { status } = await ask())
+  for (let status = (await ask()).status; status.scan !== undefined; { status } = await ask())
     await rig.clock.advance(100);
-  const { seq, look } = (await ask()).status;
-  expect({ seq, look }).toEqual({ seq: rig.volume.seq, look: undefined });
+  const { seq, scan } = (await ask()).status;
+  expect({ seq, scan }).toEqual({ seq: rig.volume.seq, scan: undefined });
   expect(one.seqs).toContain(seq);
   expect((await one.find({ folder: await rig.nodeAt("b") }))[0]?.[3]).toEqual([]);
 });
@@ -92,7 +92,7 @@ test("[W45] tells conflicts until the file beside is gone, and lost versions, ov
   await rig.settle();
   const told = await entries();
   expect(told).toMatchObject([
-    { kind: "conflict", path: "a", keptBeside: expect.stringContaining("conflict") },
+    { kind: "conflict", path: "a", conflictCopy: expect.stringContaining("conflict") },
     { kind: "lost", path: "a", node, seq: version, versions: 1 },
   ]);
   await rig.kill();
@@ -101,7 +101,7 @@ test("[W45] tells conflicts until the file beside is gone, and lost versions, ov
   await attach();
   expect(await entries()).toEqual(told);
   const [conflict] = told;
-  await rig.other.removeFile(conflict?.kind === "conflict" ? conflict.keptBeside : "");
+  await rig.other.removeFile(conflict?.kind === "conflict" ? conflict.conflictCopy : "");
   expect(await entries()).toEqual(told.slice(1));
   rig.clock.suspend(31 * 24 * 3_600_000);
   await rig.settle();
@@ -111,7 +111,7 @@ test("[W45] tells conflicts until the file beside is gone, and lost versions, ov
 
 test("[W45] keeps conflicts while the folder is away", async () => {
   const { rig } = wire;
-  const conflict = { kind: "conflict", path: "a", keptBeside: "b", atMs: 1 } as const;
+  const conflict = { kind: "conflict", path: "a", conflictCopy: "b", atMs: 1 } as const;
   await rig.other.rename(".runnel-store/volume", ".runnel-store/away", "keep");
   await rig.volume.meta.note([conflict]);
   const { items } = await ask();
@@ -162,7 +162,7 @@ test("[W45] tells names that cannot be offered, and however much there is to tel
   });
   await rig.volume.meta.note(many);
   const { items, status } = await ask();
-  expect(items.flat()).toEqual([...many, { kind: "leftOut", path: "nested (a volume of its own)" }]);
+  expect(items.flat()).toEqual([...many, { kind: "excluded", path: "nested (a volume of its own)" }]);
   expect(items.length).toBeGreaterThan(2);
-  expect(status.leftOut).toBe(1);
+  expect(status.excluded).toBe(1);
 });

@@ -7,14 +7,14 @@ import type { Notice } from "../../model/notice.ts";
 import { count } from "../numbers.ts";
 
 /** Why the volume's server is not sure yet of what lies in the folder; one that is not known is "missed". */
-export const LOOKS = ["start", "missed", "behind"] as const;
-export type LookWhy = (typeof LOOKS)[number];
+export const SCAN_REASONS = ["start", "missed", "behind"] as const;
+export type ScanReason = (typeof SCAN_REASONS)[number];
 
 const errorKind = z.string().transform((kind): ErrorKind => ERROR_KINDS.find((known) => known === kind) ?? "Io");
 const stuck = z.object({ path: z.string(), kind: errorKind, sentence: z.string() });
 
-const look = z.object({
-  why: z.string().transform((why): LookWhy => LOOKS.find((known) => known === why) ?? "missed"),
+const scan = z.object({
+  why: z.string().transform((why): ScanReason => SCAN_REASONS.find((known) => known === why) ?? "missed"),
   done: count,
   total: count,
   /** Why it does not come to an end, and in which folder; begun again. */
@@ -36,19 +36,19 @@ export const VOLUME_STATUS = z.object({
    * Progress of a scan, while the status may not show yet what programs on the server do: so many names were visited,
    * of so many or more.
    */
-  look: look.optional(),
+  scan: scan.optional(),
   /** Names in the folder that cannot be offered. */
-  leftOut: count,
+  excluded: count,
 });
 export type VolumeStatus = z.output<typeof VOLUME_STATUS>;
 
 const at = { atMs: count };
 const ENTRIES = {
-  conflict: z.object({ kind: z.literal("conflict"), path: z.string(), keptBeside: z.string(), ...at }),
+  conflict: z.object({ kind: z.literal("conflict"), path: z.string(), conflictCopy: z.string(), ...at }),
   incomplete: z.object({
     kind: z.literal("incomplete"),
     path: z.string(),
-    keptBeside: z.string(),
+    conflictCopy: z.string(),
     missing: z.array(z.object({ offset: count, length: count })),
     missingBytes: count,
     ...at,
@@ -57,11 +57,11 @@ const ENTRIES = {
   destroyed: z.object({ kind: z.literal("destroyed"), path: z.string(), seq: count, ...at }),
   missing: z.object({ kind: z.literal("missing"), path: z.string(), seq: count, ...at }),
   salvaged: z.object({ kind: z.literal("salvaged"), changes: count, ...at }),
-  leftOut: z.object({ kind: z.literal("leftOut"), path: z.string() }),
+  excluded: z.object({ kind: z.literal("excluded"), path: z.string() }),
 } as const;
 
-/** A notice, or a name that is left out. */
-export type StatusEntry = Notice | { kind: "leftOut"; path: string };
+/** A notice, or an excluded name. */
+export type StatusEntry = Notice | { kind: "excluded"; path: string };
 
 const entry: z.ZodType<StatusEntry> = z.discriminatedUnion("kind", Object.values(ENTRIES) as never);
 const unknownEntry = z.object({ kind: z.string().refine((kind) => !(kind in ENTRIES)) }).transform(() => undefined);

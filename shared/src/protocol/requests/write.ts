@@ -31,18 +31,18 @@ export const WRITE_ITEM = z.union([
 ]);
 export type WriteItem = z.output<typeof WRITE_ITEM>;
 
-/** After so many items of a write, or so many bytes in them, a server says how many it has taken (W35). */
-export const TOOK_STEP = 4096;
-export const TOOK_BYTES = 256 * 1024;
+/** After so many items of a write, or so many bytes in them, a server says how many it has accepted (W35). */
+export const ACCEPTED_STEP = 4096;
+export const ACCEPTED_BYTES = 256 * 1024;
 
 /**
- * Items of a write, server to client: ["need", [item…]] · ["from", item] (resume: items before it are here) · ["took",
+ * Items of a write, server to client: ["need", [item…]] · ["from", item] (resume: items before it are here) · ["accepted",
  * items] (all since its beginning).
  */
 export const WRITE_REPLY = z.union([
   z.tuple([z.literal("need"), counts(LIMITS.neededItems)]),
   z.tuple([z.literal("from"), count]),
-  z.tuple([z.literal("took"), count]),
+  z.tuple([z.literal("accepted"), count]),
 ]);
 
 export const WRITE_REQUEST = {

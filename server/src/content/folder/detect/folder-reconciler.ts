@@ -101,7 +101,7 @@ export class FolderReconciler {
   }
 
   /** Progress of changes of other programs, older than 2 s, that are not reported yet. */
-  get progress(): ContentStatus["look"] {
+  get progress(): ContentStatus["scan"] {
     if (this.isScanning) {
       const { done, total } = this.#scanner.progress;
       const stuck = this.#stuck === undefined ? {} : { stuck: this.#stuck };

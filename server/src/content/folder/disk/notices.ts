@@ -2,13 +2,14 @@
 // got into their files. They are reported in passing and written by and by; those that are settled, or old, go when
 // somebody asks.
 import type { Clock, DiskRoot, Notice, VersionId } from "@runnel/shared";
-import { LIMITS, isRunnelError, wallMs } from "@runnel/shared";
+import { LIMITS, isRunnelError } from "@runnel/shared";
 import type { MetaStore } from "../../../meta/meta-store.ts";
 import type { ByteRange } from "../../content-store.ts";
 import type { DiskRows } from "./disk-rows.ts";
 
 /** Notices are kept as long as old files in the trash. */
 const KEPT_MS = 30 * 24 * 3_600_000;
+const NS_PER_MS = 1_000_000n;
 /** Ranges that a notice names. */
 const MISSING_RANGES_MAX = 16;
 
@@ -33,7 +34,7 @@ export class Notices {
   }
 
   get #nowMs(): number {
-    return wallMs(this.#deps.clock);
+    return Number(this.#deps.clock.wallNs() / NS_PER_MS);
   }
 
   /** `path`: that it had, as far as that is known. */
@@ -45,7 +46,7 @@ export class Notices {
   }
 
   addConflict(path: string, conflictCopy: string): void {
-    this.#add({ kind: "conflict", path, keptBeside: conflictCopy, atMs: this.#nowMs });
+    this.#add({ kind: "conflict", path, conflictCopy, atMs: this.#nowMs });
   }
 
   /** An acknowledged save that never got into its plain file. */
@@ -62,7 +63,7 @@ export class Notices {
   addIncomplete(path: string, conflictCopy: string, missing: readonly ByteRange[]): void {
     const ranges = missing.slice(0, MISSING_RANGES_MAX).map(({ offset, length }) => ({ offset, length }));
     const missingBytes = missing.reduce((sum, { length }) => sum + length, 0);
-    this.#add({ kind: "incomplete", path, keptBeside: conflictCopy, missing: ranges, missingBytes, atMs: this.#nowMs });
+    this.#add({ kind: "incomplete", path, conflictCopy, missing: ranges, missingBytes, atMs: this.#nowMs });
   }
 
   /** Oldest first, with all that was reported before the call. */
@@ -73,7 +74,8 @@ export class Notices {
     const over: Notice[] = [];
     const canCheck = await this.#deps.isThere();
     for (const notice of all) {
-      const isOver = "keptBeside" in notice ? canCheck && (await this.#isGone(notice.keptBeside)) : this.#isOld(notice);
+      const isOver =
+        "conflictCopy" in notice ? canCheck && (await this.#isGone(notice.conflictCopy)) : this.#isOld(notice);
       if (isOver) over.push(notice);
     }
     if (over.length > 0) await meta.forgetNotices(over);

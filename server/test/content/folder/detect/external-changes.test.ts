@@ -222,7 +222,7 @@ describe("changes by other programs", () => {
       await other.makeFolder("bad");
       await volume.writeFile("bad/file", "1");
     });
-    expect(volume.store.status().look).toBeUndefined();
+    expect(volume.store.status().scan).toBeUndefined();
     let lists = 0;
     volume.disk.fault = (operation, path) => {
       if (operation !== "list" || path !== "bad") return undefined;
@@ -231,7 +231,7 @@ describe("changes by other programs", () => {
     };
     const scanned = volume.store.scan();
     await volume.clock.advance(100_000);
-    expect(volume.store.status().look).toMatchObject({ why: "missed", stuck: { path: "bad", kind: "Io" } });
+    expect(volume.store.status().scan).toMatchObject({ why: "missed", stuck: { path: "bad", kind: "Io" } });
     expect(volume.isUncertain).toBe(true);
     // Fewer than once a second for hours.
     expect(lists).toBeLessThan(12);
@@ -240,7 +240,7 @@ describe("changes by other programs", () => {
     void volume.store.scan();
     await volume.clock.advance(100);
     await scanned;
-    expect(volume.store.status()).toMatchObject({ isScanning: false, look: undefined });
+    expect(volume.store.status()).toMatchObject({ isScanning: false, scan: undefined });
     expect(volume.isUncertain).toBe(false);
     await expectInStep();
   });
