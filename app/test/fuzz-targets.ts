@@ -3,7 +3,7 @@
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import { CallClient, CallServer, isRunnelError, LineCarrier, SimulatedClock } from "@runnel/shared";
-import { type FuzzTarget, type Targets, must } from "@runnel/shared/test/fuzz/target.ts";
+import { type FuzzTarget, type Targets, requireThat } from "@runnel/shared/test/fuzz/target.ts";
 import { CONTROL_LIMITS, CONTROL_VERSION } from "../src/agent/control/protocol.ts";
 import { type JournalRecord, decodeJournalRecord, encodeJournalRecord } from "../src/agent/journal/records.ts";
 import { AGENT_VERBS } from "../src/verbs/index.ts";
@@ -45,7 +45,7 @@ function control(): FuzzTarget {
         for (const socket of [agent, face]) socket.emit("data", input.subarray(at, at + step));
       for (const socket of [agent, face]) socket.emit("close");
       await asked;
-      must(
+      requireThat(
         problems.every((problem) => isRunnelError(problem)),
         "what a face sends is refused, and no fault of the agent",
       );
@@ -77,7 +77,8 @@ async function askFrom(socket: FakeSocket): Promise<void> {
   const opened = await CallClient.open(carrier, AGENT_VERBS, settings);
   const asked = [opened?.client.ask("status", {}), opened?.client.ask("find", { target: "/mnt", words: [] })];
   for (const ask of await Promise.allSettled(asked))
-    if (ask.status === "rejected") must(isRunnelError(ask.reason), "an answer is understood, or fails the request");
+    if (ask.status === "rejected")
+      requireThat(isRunnelError(ask.reason), "an answer is understood, or fails the request");
 }
 
 const INSTANCE = "ab".repeat(16);
@@ -124,7 +125,7 @@ function journal(): FuzzTarget {
     run: (input) => {
       const record = decodeJournalRecord(withLength(input));
       const again = encodeJournalRecord(decodeJournalRecord(encodeJournalRecord(record)));
-      must(Buffer.compare(again, encodeJournalRecord(record)) === 0, "a record comes back the same");
+      requireThat(Buffer.compare(again, encodeJournalRecord(record)) === 0, "a record comes back the same");
     },
   };
 }

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { DiskRoot } from "@runnel/shared";
-import { expectKind, get, namesIn, put } from "@runnel/shared/test/contracts/disk-steps.ts";
+import { expectKind, readFile, namesIn, writeFile } from "@runnel/shared/test/contracts/disk-steps.ts";
 import { realDisk } from "../index.ts";
 
 (process.platform === "win32" ? describe : describe.skip)("the real disk on Windows", () => {
@@ -21,13 +21,13 @@ import { realDisk } from "../index.ts";
   });
 
   test("renames over a name or keeps it, and exchanges none", async () => {
-    await put(root, "a", "A");
-    await put(root, "b", "B");
+    await writeFile(root, "a", "A");
+    await writeFile(root, "b", "B");
     await expectKind(root.rename("a", "b", "keep"), "Exists");
     await expectKind(root.rename("a", "b", "exchange"), "Unsupported");
     await root.rename("a", "b", "replace");
     expect(await namesIn(root, "")).toEqual(["b"]);
-    expect(await get(root, "b")).toBe("A");
+    expect(await readFile(root, "b")).toBe("A");
     await root.rename("b", "c", "keep");
     expect(await namesIn(root, "")).toEqual(["c"]);
   });
@@ -45,18 +45,18 @@ import { realDisk } from "../index.ts";
   });
 
   test("takes no part of a path for a stream or a folder of Windows", async () => {
-    await put(root, "a", "A");
+    await writeFile(root, "a", "A");
     for (const name of ["a:stream", "a::$DATA", "folder\\a", "\\\\server\\share"]) {
       for (const mode of ["read", "write", "create", "createNew"] as const) {
         await expect(root.open(name, mode)).rejects.toMatchObject({ name: "RunnelError" });
       }
     }
     expect(await namesIn(root, "")).toEqual(["a"]);
-    expect(await get(root, "a")).toBe("A");
+    expect(await readFile(root, "a")).toBe("A");
   });
 
   test("says by name what it has not", async () => {
-    await put(root, "a", "A");
+    await writeFile(root, "a", "A");
     await expectKind(root.makeSymlink("link", "a"), "Unsupported");
     await expectKind(root.makeSpecial("fifo", "fifo", 0o600, 0), "Unsupported");
     await expectKind(root.setXattr("a", ["user.a", Buffer.from("x")]), "Unsupported");

@@ -1,5 +1,5 @@
 // Targets in the addon, which are given what came from outside: bytes to cut, edits to find, and compressed bytes.
-import { type FuzzTarget, type Targets, must } from "@runnel/shared/test/fuzz/target.ts";
+import { type FuzzTarget, type Targets, requireThat } from "@runnel/shared/test/fuzz/target.ts";
 import { joinMessages, splitMessages } from "@runnel/shared/test/fuzz/message-list.ts";
 import { type ChunkPreset, type ChunkedRange, type Piece, rechunkedRecipe } from "@runnel/shared";
 import { buildContent } from "@runnel/shared/vectors/content.ts";
@@ -38,10 +38,13 @@ function chunks(): FuzzTarget {
       const stepBytes = 256 * ((input[1] ?? 0) + 1);
       const bytes = input.subarray(2);
       const plain = cut(bytes, Math.max(1, bytes.length), "plain", preset);
-      must(plain.lengths.reduce((sum, length) => sum + length, 0) === bytes.length, "chunks are all of the content");
-      must(plain.digests.length === 32 * plain.lengths.length, "each has a digest");
+      requireThat(
+        plain.lengths.reduce((sum, length) => sum + length, 0) === bytes.length,
+        "chunks are all of the content",
+      );
+      requireThat(plain.digests.length === 32 * plain.lengths.length, "each has a digest");
       for (const engine of coreAddon().chunkEngines) {
-        must(sameRecipe(cut(bytes, stepBytes, engine, preset), plain), `${engine} cuts as the plain roll does`);
+        requireThat(sameRecipe(cut(bytes, stepBytes, engine, preset), plain), `${engine} cuts as the plain roll does`);
       }
     },
   };
@@ -76,7 +79,10 @@ function edits(): FuzzTarget {
       };
       const rechunked = await executor.rechunk([piece], baseRecipe.lengths, dirty);
       const whole = await executor.chunkBytes(content);
-      must(sameRecipe(rechunkedRecipe(baseRecipe, rechunked), whole), "what is found is what cutting the whole finds");
+      requireThat(
+        sameRecipe(rechunkedRecipe(baseRecipe, rechunked), whole),
+        "what is found is what cutting the whole finds",
+      );
     },
   };
 }
@@ -100,7 +106,7 @@ async function unfolding(): Promise<FuzzTarget> {
       const [packed = NOTHING, prefix = NOTHING, length = NOTHING] = splitMessages(input);
       const rawBytes = ((length[0] ?? 0) * 65_536 + (length[1] ?? 0) * 256 + (length[2] ?? 0)) % RAW_BYTES_MAX;
       const bytes = await executor.decompress(packed, rawBytes, prefix.length === 0 ? undefined : prefix);
-      must(bytes.length === rawBytes, "it unfolds to the length that was asked for");
+      requireThat(bytes.length === rawBytes, "it unfolds to the length that was asked for");
     },
   };
 }

@@ -1,6 +1,6 @@
 // Targets in the server: requests on a connection, the items of a write, records of its log, its trash and its list of
 // devices.
-import { type FuzzTarget, type Targets, must } from "@runnel/shared/test/fuzz/target.ts";
+import { type FuzzTarget, type Targets, requireThat } from "@runnel/shared/test/fuzz/target.ts";
 import { joinMessages, splitMessages } from "@runnel/shared/test/fuzz/message-list.ts";
 import { inlineExecutor } from "@runnel/native";
 import {
@@ -59,8 +59,8 @@ class Ground {
       const node = await owner.make(1, "file");
       const { version } = await owner.write(node, 0, CONTENT);
       const folder = await owner.make(1, "folder", "folder");
-      must(folder === FOLDER, `the folder is the one that inputs name, not ${folder}`);
-      must(node === FILE && version === 2, `the file is the one that inputs name, not ${node} of ${version}`);
+      requireThat(folder === FOLDER, `the folder is the one that inputs name, not ${folder}`);
+      requireThat(node === FILE && version === 2, `the file is the one that inputs name, not ${node} of ${version}`);
       client.link.cut();
       await this.#server.rig.clock.advance(100);
     }
@@ -147,9 +147,9 @@ async function requests(): Promise<FuzzTarget> {
       left.cut();
       await clock.advance(50);
       handler.close(new RunnelError("Unreachable", "fuzz", "over"));
-      must(!server.handlers.has(handler), "a connection that is gone has ended");
-      must(volume.feed.attachments === 0, "and left no attachment");
-      must(strange.length === 0, `requests fail for a reason: ${JSON.stringify(strange[0])}`);
+      requireThat(!server.handlers.has(handler), "a connection that is gone has ended");
+      requireThat(volume.feed.attachments === 0, "and left no attachment");
+      requireThat(strange.length === 0, `requests fail for a reason: ${JSON.stringify(strange[0])}`);
     },
   };
 }
@@ -209,7 +209,7 @@ async function writes(): Promise<FuzzTarget> {
       const places = new Semaphore(1);
       try {
         const { content } = await session.receive(channel as unknown as Channel, places);
-        must(content.sizeBytes === CONTENT.length, "a write has as many bytes as it announced");
+        requireThat(content.sizeBytes === CONTENT.length, "a write has as many bytes as it announced");
       } finally {
         await session.discard();
       }
@@ -250,7 +250,7 @@ function commits(): FuzzTarget {
     seeds: seeds.map(({ bytes }) => bytes),
     run: (input) => {
       const { dataOffset } = decodeRecord(input);
-      must(dataOffset <= input.length, "the data lies within the record");
+      requireThat(dataOffset <= input.length, "the data lies within the record");
     },
   };
 }
@@ -270,7 +270,7 @@ function notes(): FuzzTarget {
     run: (input) => {
       decodeOpening(input);
       const item = decodeItem(input);
-      if (item?.[0] === "d") must(item[1].digests.length === 32 * item[1].lengths.length, "a digest a chunk");
+      if (item?.[0] === "d") requireThat(item[1].digests.length === 32 * item[1].lengths.length, "a digest a chunk");
     },
   };
 }

@@ -1,5 +1,5 @@
 // Status and figures of a drive, and what its server says of the folder, as they go over the control socket.
-import { LOOKS } from "@runnel/shared";
+import { SCAN_REASONS } from "@runnel/shared";
 import { z } from "zod";
 
 const count = z.number();
@@ -52,7 +52,7 @@ const ServerStatus = z.object({
    * Scan of what programs there changed, which may not show yet: so many names are done, of so many or more; `stuck`
    * where that fails.
    */
-  scan: z.object({ why: z.enum(LOOKS), done: count, total: count, stuck: Stuck.nullable() }).nullable(),
+  scan: z.object({ why: z.enum(SCAN_REASONS), done: count, total: count, stuck: Stuck.nullable() }).nullable(),
   /** Changed there and from a drive at once; both are kept. */
   conflicts: z.array(Conflict.extend({ atMs: count })),
   /** Saves that lack bytes which programs there destroyed; what there is of them is in a conflict copy. */

@@ -1,5 +1,5 @@
 // Refuses private words where the field has one: in names of files and in identifiers, and as what a module exports.
-import { type Check, type ProjectFile, type Violation, isCpp, isScript, scan } from "./project.ts";
+import { type ProjectFile, type Violation, isCpp, isScript, scan } from "./project.ts";
 import { lineAt } from "./scan-code.ts";
 
 /**
@@ -59,13 +59,6 @@ function privateWords(file: ProjectFile): Violation[] {
   return violations;
 }
 
-/** `allowed`: by folder at the top, how many private words may be left there; each counts once a file. */
-export function checkWords(allowed: Readonly<Record<string, number>> = {}): Check {
-  return (files) => {
-    const byFolder = Map.groupBy(
-      files.filter(({ path }) => (isScript(path) || isCpp(path)) && path.includes("/")).flatMap(privateWords),
-      ({ path }) => path.split("/", 1)[0] ?? "",
-    );
-    return [...byFolder].flatMap(([folder, found]) => (found.length <= (allowed[folder] ?? 0) ? [] : found));
-  };
+export function checkWords(files: readonly ProjectFile[]): Violation[] {
+  return files.filter(({ path }) => (isScript(path) || isCpp(path)) && path.includes("/")).flatMap(privateWords);
 }

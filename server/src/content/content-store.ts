@@ -1,7 +1,17 @@
 // ContentStore: the bytes of versions, and the live tree of `main` as plain files. Engines: folder (a served folder,
 // other programs read and write it) and memory. The volume decides and logs commits; the engine applies them
 // afterwards, in seq order as far as one depends on another, and tells what other programs did ([F28]).
-import type { Change, DiskFile, DiskSpace, ErrorKind, Executor, Log, ScanReason, Notice, VersionId } from "@runnel/shared";
+import type {
+  Change,
+  DiskFile,
+  DiskSpace,
+  ErrorKind,
+  Executor,
+  Log,
+  ScanReason,
+  Notice,
+  VersionId,
+} from "@runnel/shared";
 import type {
   ExternalOperation,
   MetaStore,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { DiskFile } from "../../src/host/disk.ts";
 import type { DiskContext } from "./disk-context.ts";
-import { bytesOf, expectKind, get, put, textOf } from "./disk-steps.ts";
+import { bytesOf, expectKind, readFile, writeFile, textOf } from "./disk-steps.ts";
 
 export function describeFiles(context: DiskContext): void {
   describe("files", () => {
@@ -34,10 +34,10 @@ export function describeFiles(context: DiskContext): void {
       await expectKind(context.root.open("a", "write"), "NotFound");
       await (await context.root.open("a", "createNew")).close();
       await expectKind(context.root.open("a", "createNew"), "Exists");
-      await put(context.root, "a", "kept");
+      await writeFile(context.root, "a", "kept");
       await (await context.root.open("a", "create")).close();
       await (await context.root.open("a", "write")).close();
-      expect(await get(context.root, "a")).toBe("kept");
+      expect(await readFile(context.root, "a")).toBe("kept");
     });
 
     test("opens regular files only, without waiting for the others", async () => {
@@ -64,7 +64,7 @@ export function describeFiles(context: DiskContext): void {
     });
 
     test("copies ranges between files, short only at the source's end", async () => {
-      await put(context.root, "a", "0123456789");
+      await writeFile(context.root, "a", "0123456789");
       const source = await context.root.open("a", "read");
       const target = await context.root.open("b", "create");
       await target.write(0, bytesOf("________"));
@@ -141,11 +141,11 @@ export function describeFiles(context: DiskContext): void {
       await Promise.all(writes);
       await expect(file.read(0, 1)).rejects.toThrow(/close/);
       await expect(file.close()).rejects.toThrow(/close/);
-      expect(await get(context.root, "a")).toBe("x".repeat(50));
+      expect(await readFile(context.root, "a")).toBe("x".repeat(50));
     });
 
     test("keeps a leased file from being written to until it is closed, and says that somebody waits", async () => {
-      await put(context.root, "a", "as it was");
+      await writeFile(context.root, "a", "as it was");
       const writer = await context.root.open("a", "write");
       const file = await context.root.open("a", "read");
       const wanted = Promise.withResolvers<void>();

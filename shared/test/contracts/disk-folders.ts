@@ -1,7 +1,7 @@
 // Disk contract: roots, folders and lists.
 import { describe, expect, test } from "@jest/globals";
 import type { DiskContext } from "./disk-context.ts";
-import { expectKind, get, listAll, namesIn, put } from "./disk-steps.ts";
+import { expectKind, readFile, listAll, namesIn, writeFile } from "./disk-steps.ts";
 
 const MANY = 5000;
 const BATCH_MAX = 8192;
@@ -9,7 +9,7 @@ const BATCH_MAX = 8192;
 export function describeFolders(context: DiskContext): void {
   describe("folders", () => {
     test("lists every name once with its lstat", async () => {
-      await put(context.root, "file", "abc");
+      await writeFile(context.root, "file", "abc");
       await context.root.makeFolder("folder");
       await context.root.makeSymlink("symlink", "nowhere");
       const entries = await listAll(context.root, "");
@@ -40,7 +40,7 @@ export function describeFolders(context: DiskContext): void {
     });
 
     test("passes on what the taker of a batch throws", async () => {
-      await put(context.root, "a", "");
+      await writeFile(context.root, "a", "");
       const listing = context.root.list("", () => {
         throw new Error("enough");
       });
@@ -52,7 +52,7 @@ export function describeFolders(context: DiskContext): void {
       await context.makeRawName(Uint8Array.of(0x66, 0xff, 0x6f));
       await context.makeRawName(Uint8Array.of(0xed, 0xa0, 0x80));
       await context.makeRawName(Uint8Array.from({ length: 86 }, () => 0xff));
-      await put(context.root, "grüße-🌊", "");
+      await writeFile(context.root, "grüße-🌊", "");
       const entries = await listAll(context.root, "");
       const names = ["f\uf7ffo", "grüße-🌊", "\uf7ed\uf7a0\uf780", undefined];
       expect(entries.map((entry) => entry.name).sort()).toEqual(names);
@@ -64,7 +64,7 @@ export function describeFolders(context: DiskContext): void {
     });
 
     test("lists folders only", async () => {
-      await put(context.root, "file", "");
+      await writeFile(context.root, "file", "");
       await expectKind(listAll(context.root, "file"), "NotFolder");
       await expectKind(listAll(context.root, "missing"), "NotFound");
     });
@@ -73,7 +73,7 @@ export function describeFolders(context: DiskContext): void {
       await context.root.makeFolder("a");
       await expectKind(context.root.makeFolder("a"), "Exists");
       await expectKind(context.root.makeFolder("missing/b"), "NotFound");
-      await put(context.root, "a/file", "");
+      await writeFile(context.root, "a/file", "");
       await expectKind(context.root.removeFolder("a"), "NotEmpty");
       await expectKind(context.root.removeFile("a"), "IsFolder");
       await expectKind(context.root.removeFolder("a/file"), "NotFolder");
@@ -111,17 +111,17 @@ export function describeFolders(context: DiskContext): void {
     });
 
     test("is a folder", async () => {
-      await put(context.root, "file", "");
+      await writeFile(context.root, "file", "");
       await expectKind(context.disk.openRoot(`${context.folder}/file`), "NotFolder");
       await expectKind(context.disk.openRoot(`${context.folder}/file`, { permissions: 0o755 }), "NotFolder");
     });
 
     test("may itself be reached by symlinks", async () => {
       await context.root.makeFolder("real");
-      await put(context.root, "real/a", "found");
+      await writeFile(context.root, "real/a", "found");
       await context.root.makeSymlink("way", "real");
       const root = await context.disk.openRoot(`${context.folder}/way`);
-      expect(await get(root, "a")).toBe("found");
+      expect(await readFile(root, "a")).toBe("found");
       await root.close();
     });
   });

@@ -1,25 +1,25 @@
 // Disk contract: renames, links, symlinks, and handles, which stay with a file whatever it is called.
 import { describe, expect, test } from "@jest/globals";
 import type { DiskContext } from "./disk-context.ts";
-import { expectKind, get, namesIn, put } from "./disk-steps.ts";
+import { expectKind, readFile, namesIn, writeFile } from "./disk-steps.ts";
 
 export function describeNames(context: DiskContext): void {
   describe("renames", () => {
     test("replaces, keeps or exchanges", async () => {
-      await put(context.root, "a", "A");
-      await put(context.root, "b", "B");
+      await writeFile(context.root, "a", "A");
+      await writeFile(context.root, "b", "B");
       await expectKind(context.root.rename("a", "b", "keep"), "Exists");
       await context.root.rename("a", "b", "exchange");
-      expect([await get(context.root, "a"), await get(context.root, "b")]).toEqual(["B", "A"]);
+      expect([await readFile(context.root, "a"), await readFile(context.root, "b")]).toEqual(["B", "A"]);
       await context.root.rename("a", "b", "replace");
       expect(await namesIn(context.root, "")).toEqual(["b"]);
-      expect(await get(context.root, "b")).toBe("B");
+      expect(await readFile(context.root, "b")).toBe("B");
       await context.root.rename("b", "c", "keep");
       expect(await namesIn(context.root, "")).toEqual(["c"]);
     });
 
     test("needs what it renames, and both for an exchange", async () => {
-      await put(context.root, "a", "A");
+      await writeFile(context.root, "a", "A");
       for (const how of ["replace", "keep", "exchange"] as const) {
         await expectKind(context.root.rename("missing", "b", how), "NotFound");
       }
@@ -28,18 +28,18 @@ export function describeNames(context: DiskContext): void {
     });
 
     test("exchanges a file and a folder", async () => {
-      await put(context.root, "a", "A");
+      await writeFile(context.root, "a", "A");
       await context.root.makeFolder("b");
-      await put(context.root, "b/inside", "I");
+      await writeFile(context.root, "b/inside", "I");
       await context.root.rename("a", "b", "exchange");
-      expect(await get(context.root, "b")).toBe("A");
-      expect(await get(context.root, "a/inside")).toBe("I");
+      expect(await readFile(context.root, "b")).toBe("A");
+      expect(await readFile(context.root, "a/inside")).toBe("I");
     });
 
     test("replaces like by like only, and no folder with names in it", async () => {
-      await put(context.root, "file", "");
+      await writeFile(context.root, "file", "");
       await context.root.makeFolder("full");
-      await put(context.root, "full/a", "");
+      await writeFile(context.root, "full/a", "");
       await context.root.makeFolder("folder");
       await expectKind(context.root.rename("file", "folder", "replace"), "IsFolder");
       await expectKind(context.root.rename("folder", "file", "replace"), "NotFolder");
@@ -52,7 +52,7 @@ export function describeNames(context: DiskContext): void {
   describe("extended attributes", () => {
     test("are set, replaced, removed and copied, and change the ctime", async () => {
       const { root } = context;
-      await put(root, "a", "A");
+      await writeFile(root, "a", "A");
       await root.makeFolder("folder");
       await root.makeSymlink("link", "a");
       for (const path of ["a", "folder", "link"]) expect(await root.xattrs(path)).toEqual([]);
@@ -79,7 +79,7 @@ export function describeNames(context: DiskContext): void {
 
   describe("links", () => {
     test("gives a file a second name", async () => {
-      await put(context.root, "a", "A");
+      await writeFile(context.root, "a", "A");
       await context.root.makeFolder("folder");
       await context.root.link("a", "folder/b");
       expect((await context.root.stat("a")).nlink).toBe(2);
@@ -99,7 +99,7 @@ export function describeNames(context: DiskContext): void {
     });
 
     test("changes a final symlink itself, never what it leads to", async () => {
-      await put(context.root, "target", "");
+      await writeFile(context.root, "target", "");
       await context.root.setStat("target", { mode: 0o600, mtimeNs: 1n });
       await context.root.makeSymlink("a", "target");
       await context.root.setStat("a", { mode: 0o777, mtimeNs: 2n });
@@ -109,11 +109,11 @@ export function describeNames(context: DiskContext): void {
       await context.root.link("a", "b");
       expect((await context.root.stat("b")).type).toBe("symlink");
       await context.root.removeFile("a");
-      expect(await get(context.root, "target")).toBe("");
+      expect(await readFile(context.root, "target")).toBe("");
     });
 
     test("reads symlinks only", async () => {
-      await put(context.root, "file", "");
+      await writeFile(context.root, "file", "");
       await expect(context.root.readSymlink("file")).rejects.toMatchObject({ name: "RunnelError" });
       await expectKind(context.root.readSymlink("missing"), "NotFound");
     });
@@ -121,7 +121,7 @@ export function describeNames(context: DiskContext): void {
 
   describe("handles", () => {
     test("stay with a file over renames, and are the same by path and by file", async () => {
-      await put(context.root, "a", "A");
+      await writeFile(context.root, "a", "A");
       const before = await context.root.handle("a");
       await context.root.rename("a", "b", "replace");
       expect(await context.root.handle("b")).toEqual(before);
@@ -134,7 +134,7 @@ export function describeNames(context: DiskContext): void {
     test("are not used again for another file", async () => {
       const seen = new Set<string>();
       for (let round = 0; round < 20; round++) {
-        await put(context.root, "a", "A");
+        await writeFile(context.root, "a", "A");
         seen.add(Buffer.from(await context.root.handle("a")).toString("hex"));
         await context.root.removeFile("a");
       }

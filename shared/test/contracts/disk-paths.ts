@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { DiskRoot } from "../../src/host/disk.ts";
 import type { DiskContext } from "./disk-context.ts";
-import { expectKind, listAll, namesIn, put } from "./disk-steps.ts";
+import { expectKind, listAll, namesIn, writeFile } from "./disk-steps.ts";
 
 /** Every operation with a path, on that path. */
 const OPERATIONS: Record<string, (root: DiskRoot, path: string) => Promise<unknown>> = {
@@ -38,15 +38,15 @@ export function describePaths(context: DiskContext): void {
   describe("paths", () => {
     for (const [name, operate] of Object.entries(OPERATIONS)) {
       test(`${name} refuses paths that are not relative and plain`, async () => {
-        await put(context.root, "plain", "P");
+        await writeFile(context.root, "plain", "P");
         for (const path of BAD_PATHS) await expectKind(operate(context.root, path), "Invalid");
         expect(await namesIn(context.root, "")).toEqual(["plain"]);
       });
 
       test(`${name} follows no symlink on the way`, async () => {
-        await put(context.root, "plain", "P");
+        await writeFile(context.root, "plain", "P");
         await context.root.makeFolder("folder");
-        await put(context.root, "folder/a", "A");
+        await writeFile(context.root, "folder/a", "A");
         const targets = ["folder", "/", "..", ".", context.folder, `${context.folder}/folder`];
         for (const [index, target] of targets.entries()) {
           await context.root.makeSymlink(`link-${index}`, target);
@@ -90,7 +90,7 @@ export function describePaths(context: DiskContext): void {
       );
       for (const path of paths) await context.root.makeFolder(path);
       const deepest = paths.at(-1) as string;
-      await put(context.root, `${deepest}/a`, "deep");
+      await writeFile(context.root, `${deepest}/a`, "deep");
       expect((await context.root.stat(`${deepest}/a`)).sizeBytes).toBe(4);
       expect(await namesIn(context.root, deepest)).toEqual(["a"]);
       // Removed through the disk itself: other means of cleaning up may not reach so deep.

@@ -7,14 +7,14 @@ export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(te
 export const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
 /** Writes a whole file, new or not. */
-export async function put(root: DiskRoot, path: string, text: string): Promise<void> {
+export async function writeFile(root: DiskRoot, path: string, text: string): Promise<void> {
   const file = await root.open(path, "create");
   await file.truncate(0);
   await file.write(0, bytesOf(text));
   await file.close();
 }
 
-export async function get(root: DiskRoot, path: string): Promise<string> {
+export async function readFile(root: DiskRoot, path: string): Promise<string> {
   const file = await root.open(path, "read");
   const { sizeBytes } = await file.stat();
   const text = textOf(await file.read(0, sizeBytes));

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { DiskRoot, Watch, WatchEvent } from "../../src/host/disk.ts";
 import type { DiskContext } from "./disk-context.ts";
-import { bytesOf, put } from "./disk-steps.ts";
+import { bytesOf, writeFile } from "./disk-steps.ts";
 
 /** Everything a watch has told so far, and a way to wait for more. */
 class Ear {
@@ -51,7 +51,7 @@ export function describeWatching(context: DiskContext): void {
   describe("watching", () => {
     test("tells creations, attributes, renames and removals", async () => {
       await listening(context.root, async (ear) => {
-        await put(context.root, "a", "A");
+        await writeFile(context.root, "a", "A");
         await ear.waitFor("a");
         ear.forget();
         await context.root.setStat("a", { mode: 0o600 });
@@ -82,7 +82,7 @@ export function describeWatching(context: DiskContext): void {
 
     test("tells of bytes that were written, also when the file was closed at once", async () => {
       await listening(context.root, async (ear) => {
-        await put(context.root, "a", "A");
+        await writeFile(context.root, "a", "A");
         await ear.waitFor("a", "writing");
         await ear.waitFor("a", "changed");
       });
@@ -91,9 +91,9 @@ export function describeWatching(context: DiskContext): void {
     test("tells what happens in folders that were there", async () => {
       await context.root.makeFolder("x");
       await context.root.makeFolder("x/y");
-      await put(context.root, "x/y/old", "");
+      await writeFile(context.root, "x/y/old", "");
       await listening(context.root, async (ear) => {
-        await put(context.root, "x/y/new", "");
+        await writeFile(context.root, "x/y/new", "");
         await ear.waitFor("x/y/new");
         await context.root.removeFile("x/y/old");
         await ear.waitFor("x/y/old");
@@ -106,18 +106,18 @@ export function describeWatching(context: DiskContext): void {
         let path = "deep";
         await context.root.makeFolder(path);
         for (let depth = 0; depth < 30; depth++) {
-          await put(context.root, `${path}/file`, "");
+          await writeFile(context.root, `${path}/file`, "");
           path += "/deep";
           await context.root.makeFolder(path);
         }
-        await put(context.root, `${path}/last`, "");
+        await writeFile(context.root, `${path}/last`, "");
         for (let at = path; at.includes("/"); at = at.slice(0, at.lastIndexOf("/"))) {
           await ear.waitFor(at);
           if (at !== path) await ear.waitFor(`${at}/file`);
         }
         await ear.waitFor(`${path}/last`);
         ear.forget();
-        await put(context.root, `${path}/later`, "");
+        await writeFile(context.root, `${path}/later`, "");
         await ear.waitFor(`${path}/later`);
       });
     });
@@ -125,14 +125,14 @@ export function describeWatching(context: DiskContext): void {
     test("tells a renamed folder with all that is in it, and follows it", async () => {
       await context.root.makeFolder("x");
       await context.root.makeFolder("x/y");
-      await put(context.root, "x/y/a", "");
+      await writeFile(context.root, "x/y/a", "");
       await listening(context.root, async (ear) => {
         await context.root.rename("x", "z", "replace");
         await ear.waitFor("x");
         await ear.waitFor("z");
         await ear.waitFor("z/y/a");
         ear.forget();
-        await put(context.root, "z/y/b", "");
+        await writeFile(context.root, "z/y/b", "");
         await ear.waitFor("z/y/b");
         expect(ear.events.filter((event) => event.path.startsWith("x"))).toEqual([]);
       });
@@ -143,7 +143,7 @@ export function describeWatching(context: DiskContext): void {
         await context.root.makeFolder(name);
         await context.root.makeFolder(`${name}/in`);
       }
-      await put(context.root, "x/in/from-x", "");
+      await writeFile(context.root, "x/in/from-x", "");
       await listening(context.root, async (ear) => {
         await context.root.rename("x", "y", "exchange");
         await ear.waitFor("y/in/from-x");
@@ -151,7 +151,7 @@ export function describeWatching(context: DiskContext): void {
         ear.forget();
         await context.root.setStat("y/in/from-x", { mode: 0o600 });
         await ear.waitFor("y/in/from-x");
-        await put(context.root, "x/in/new", "");
+        await writeFile(context.root, "x/in/new", "");
         await ear.waitFor("x/in/new");
       });
     });
@@ -160,7 +160,7 @@ export function describeWatching(context: DiskContext): void {
       await listening(context.root, async (ear) => {
         for (let round = 0; round < 10; round++) {
           await context.root.makeFolder("x");
-          await put(context.root, `x/${round}`, "");
+          await writeFile(context.root, `x/${round}`, "");
           await ear.waitFor(`x/${round}`);
           await context.root.removeFile(`x/${round}`);
           await context.root.removeFolder("x");
@@ -176,8 +176,8 @@ export function describeWatching(context: DiskContext): void {
         await context.root.rename("watched/x", "x", "replace");
         await ear.waitFor("x");
         ear.forget();
-        await put(context.root, "x/a", "");
-        await put(context.root, "watched/end", "");
+        await writeFile(context.root, "x/a", "");
+        await writeFile(context.root, "watched/end", "");
         await ear.waitFor("end");
         expect(ear.events.filter((event) => event.path !== "end")).toEqual([]);
       });
@@ -189,10 +189,10 @@ export function describeWatching(context: DiskContext): void {
       await context.root.makeFolder("x");
       await context.root.makeFolder("x/.out");
       const leaveOut = async (ear: Ear): Promise<void> => {
-        await put(context.root, ".out/a", "");
+        await writeFile(context.root, ".out/a", "");
         await context.root.makeFolder(".out/b");
         await context.root.setStat(".out", { mode: 0o700 });
-        await put(context.root, "x/.out/a", "");
+        await writeFile(context.root, "x/.out/a", "");
         await ear.waitFor("x/.out/a");
         expect(ear.events.filter((event) => event.path.startsWith(".out"))).toEqual([]);
       };
@@ -207,8 +207,8 @@ export function describeWatching(context: DiskContext): void {
       await listening(watched, async (ear) => {
         await context.root.makeSymlink("watched/after", "../outside");
         await ear.waitFor("after");
-        await put(context.root, "outside/a", "");
-        await put(context.root, "watched/end", "");
+        await writeFile(context.root, "outside/a", "");
+        await writeFile(context.root, "watched/end", "");
         await ear.waitFor("end");
         expect(ear.events.filter((event) => event.path.includes("/"))).toEqual([]);
       });
@@ -221,7 +221,7 @@ export function describeWatching(context: DiskContext): void {
       await listening(context.root, async (ear) => {
         await watch.close();
         closed.forget();
-        await put(context.root, "a", "");
+        await writeFile(context.root, "a", "");
         await ear.waitFor("a");
         expect(closed.events).toEqual([]);
       });

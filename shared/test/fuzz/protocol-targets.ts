@@ -30,7 +30,7 @@ import { WRITE_ITEM, WRITE_REPLY } from "../../src/protocol/requests/write.ts";
 import { conversation, emptyReport, runStream } from "../protocol/fuzz.ts";
 import { fromHex, valueOf, vectors } from "../protocol/vectors.ts";
 import { joinMessages, splitMessages } from "./message-list.ts";
-import { type FuzzTarget, type Targets, must } from "./target.ts";
+import { type FuzzTarget, type Targets, requireThat } from "./target.ts";
 
 function isSame(one: Uint8Array, other: Uint8Array): boolean {
   return Buffer.compare(one, other) === 0;
@@ -43,8 +43,8 @@ function frames(): FuzzTarget {
     run: (input) => {
       const frame: Frame = decodeFrame(input);
       const again = decodeFrame(encodeFrame(frame));
-      must(again.kind === frame.kind && again.channel === frame.channel, "a frame comes back the same");
-      must(isSame(again.payload, frame.payload), "its payload, too");
+      requireThat(again.kind === frame.kind && again.channel === frame.channel, "a frame comes back the same");
+      requireThat(isSame(again.payload, frame.payload), "its payload, too");
     },
   };
 }
@@ -134,10 +134,10 @@ function recipeDeltas(): FuzzTarget {
       const item = check(FETCH_ITEM, decodeMessage(input), "fetch item");
       if (item[0] !== "p") return;
       const recipe = decodeRecipeDelta(item[1] as RecipePart[], HELD);
-      must(recipe.lengths.length <= LIMITS.recipeDescriptors, "no recipe is longer than its limit");
-      must(recipe.digests.length === 32 * recipe.lengths.length, "each chunk has a digest");
+      requireThat(recipe.lengths.length <= LIMITS.recipeDescriptors, "no recipe is longer than its limit");
+      requireThat(recipe.digests.length === 32 * recipe.lengths.length, "each chunk has a digest");
       const again = decodeRecipeDelta(encodeRecipeDelta(recipe, new HeldChunks(HELD)), HELD);
-      must(isSame(encodeRecipe(again), encodeRecipe(recipe)), "a recipe comes back the same");
+      requireThat(isSame(encodeRecipe(again), encodeRecipe(recipe)), "a recipe comes back the same");
     },
   };
 }
@@ -160,8 +160,8 @@ function regions(): FuzzTarget {
       if (region === undefined) return;
       const offsets = chunkOffsets(old);
       const bytes = (offsets[region.from + region.count] ?? Number.NaN) - (offsets[region.from] ?? Number.NaN);
-      must(region.count > 0 && bytes > 0, "a region is of chunks that the base has");
-      must(bytes <= LIMITS.runBytes || region.count === 1, "a region is no longer than a run");
+      requireThat(region.count > 0 && bytes > 0, "a region is of chunks that the base has");
+      requireThat(bytes <= LIMITS.runBytes || region.count === 1, "a region is no longer than a run");
     },
   };
 }
@@ -178,7 +178,7 @@ function invites(): FuzzTarget {
     run: (input) => {
       const invite = parseInvite(Buffer.from(input).toString());
       const again = parseInvite(formatInvite(invite));
-      must(JSON.stringify(again) === JSON.stringify(invite), "an invite comes back the same");
+      requireThat(JSON.stringify(again) === JSON.stringify(invite), "an invite comes back the same");
     },
   };
 }
@@ -204,8 +204,11 @@ function connections(): FuzzTarget {
       const report = emptyReport();
       await runStream(splitMessages(input).slice(0, 200), report);
       if (report.thrown.length > 0) throw report.thrown[0];
-      must(report.hanging === 0, "nobody is left waiting");
-      must(report.strange.length === 0, `a connection ends for what its peer did, not ${String(report.strange[0])}`);
+      requireThat(report.hanging === 0, "nobody is left waiting");
+      requireThat(
+        report.strange.length === 0,
+        `a connection ends for what its peer did, not ${String(report.strange[0])}`,
+      );
     },
   };
 }
@@ -262,8 +265,11 @@ function logs(): FuzzTarget {
       await log.replay(({ payload }) => {
         read += payload.length;
       });
-      must(read + tornBytes <= bytes.length, "a log gives back no more than was written");
-      must(decodeSegmentHeader(bytes, LOG) !== undefined || read === 0, "nothing is read behind a damaged header");
+      requireThat(read + tornBytes <= bytes.length, "a log gives back no more than was written");
+      requireThat(
+        decodeSegmentHeader(bytes, LOG) !== undefined || read === 0,
+        "nothing is read behind a damaged header",
+      );
       await log.close();
     },
   };

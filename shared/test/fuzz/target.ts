@@ -20,6 +20,6 @@ export interface FuzzTarget {
 export type Targets = Readonly<Record<string, () => FuzzTarget | Promise<FuzzTarget>>>;
 
 /** Throws when an invariant of a target does not hold. */
-export function must(isSo: boolean, what: string): void {
+export function requireThat(isSo: boolean, what: string): void {
   if (!isSo) throw new Error(`Broken: ${what}`);
 }

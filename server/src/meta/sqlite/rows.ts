@@ -133,13 +133,15 @@ export function textToChange(seq: number, text: string): Change {
   };
 }
 
-/** Rows call the conflict copy of a notice `keptBeside`. */
-export function noticeToText({ conflictCopy: keptBeside, ...rest }: Notice & { conflictCopy?: string }): string {
-  return JSON.stringify({ ...rest, keptBeside });
+/** Name of a notice's conflict copy in its row. */
+const COPY_FIELD = "keptBeside";
+
+export function noticeToText({ conflictCopy, ...rest }: Notice & { conflictCopy?: string }): string {
+  return JSON.stringify({ ...rest, [COPY_FIELD]: conflictCopy });
 }
 
 export function textToNotice(text: string): Notice {
-  const { keptBeside: conflictCopy, ...rest } = JSON.parse(text) as Notice & { keptBeside?: string };
+  const { [COPY_FIELD]: conflictCopy, ...rest } = JSON.parse(text) as Notice & { [COPY_FIELD]?: string };
   return { ...rest, ...(conflictCopy === undefined ? {} : { conflictCopy }) } as Notice;
 }
 

@@ -36,8 +36,8 @@ export const ACCEPTED_STEP = 4096;
 export const ACCEPTED_BYTES = 256 * 1024;
 
 /**
- * Items of a write, server to client: ["need", [item…]] · ["from", item] (resume: items before it are here) · ["accepted",
- * items] (all since its beginning).
+ * Items of a write, server to client: ["need", [item…]] · ["from", item] (resume: items before it are here) ·
+ * ["accepted", items] (all since its beginning).
  */
 export const WRITE_REPLY = z.union([
   z.tuple([z.literal("need"), counts(LIMITS.neededItems)]),

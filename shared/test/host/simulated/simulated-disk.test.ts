@@ -3,7 +3,7 @@ import type { DiskRoot } from "../../../src/host/disk.ts";
 import { SimulatedClock } from "../../../src/host/simulated/simulated-clock.ts";
 import { SimulatedDisk } from "../../../src/host/simulated/simulated-disk.ts";
 import { diskContract } from "../../contracts/disk-contract.ts";
-import { bytesOf, get, namesIn, put } from "../../contracts/disk-steps.ts";
+import { bytesOf, readFile, namesIn, writeFile } from "../../contracts/disk-steps.ts";
 
 function makeDisk(seed = 1): SimulatedDisk {
   return new SimulatedDisk({ clock: new SimulatedClock(), seed });
@@ -47,11 +47,13 @@ async function write(root: DiskRoot, path: string, text: string, sync: boolean):
 async function filesAfterCrash(seed: number): Promise<string> {
   const disk = makeDisk(seed);
   const root = await disk.openRoot("/r", { permissions: 0o700 });
-  for (let count = 0; count < 30; count++) await put(root, `${count}`, "x".repeat(count * 100));
+  for (let count = 0; count < 30; count++) await writeFile(root, `${count}`, "x".repeat(count * 100));
   disk.crash();
   const again = await disk.openRoot("/r");
   const names = await namesIn(again, "");
-  return (await Promise.all(names.map(async (name) => `${name}:${(await get(again, name ?? "")).length}`))).join(" ");
+  return (await Promise.all(names.map(async (name) => `${name}:${(await readFile(again, name ?? "")).length}`))).join(
+    " ",
+  );
 }
 
 describe("a power cut on the simulated disk", () => {
@@ -62,7 +64,7 @@ describe("a power cut on the simulated disk", () => {
           await write(root, "a", "kept", true);
           await root.syncFolder("");
         },
-        (root) => get(root, "a"),
+        (root) => readFile(root, "a"),
       ),
     ).toEqual(new Set(["kept"]));
   });
@@ -74,8 +76,8 @@ describe("a power cut on the simulated disk", () => {
   test("may lose one of two names, either of them", async () => {
     expect(
       await outcomes(async (root) => {
-        await put(root, "a", "");
-        await put(root, "b", "");
+        await writeFile(root, "a", "");
+        await writeFile(root, "b", "");
       }, scanNames),
     ).toEqual(new Set(["", "a", "b", "a b"]));
   });
@@ -122,7 +124,7 @@ describe("a power cut on the simulated disk", () => {
           await root.rename("a", "f/a", "replace");
           await root.syncFolder("f");
         },
-        async (root) => get(root, "f/a"),
+        async (root) => readFile(root, "f/a"),
       ),
     ).toEqual(new Set(["x"]));
   });
@@ -138,7 +140,7 @@ describe("a power cut on the simulated disk", () => {
         await file.write(512, new Uint8Array(1024).fill(67));
       },
       async (root) => {
-        const text = await get(root, "a");
+        const text = await readFile(root, "a");
         return `${text.length} ${[0, 512, 1024].map((at) => text.slice(at, at + 1).replace("\0", "-")).join("")}`;
       },
     );
@@ -166,7 +168,7 @@ describe("a power cut on the simulated disk", () => {
       disk.crash();
       await clock.advance(10);
       disk.delayMs = () => 0;
-      seen.add(`${await synced} ${await get(await disk.openRoot("/r"), "a")}`.replaceAll("\0", "-"));
+      seen.add(`${await synced} ${await readFile(await disk.openRoot("/r"), "a")}`.replaceAll("\0", "-"));
     }
     for (const one of ["synced 1", "synced 12", "Io ", "Io 1", "Io 12"]) expect(seen).toContain(one);
     // The length may be there without the bytes.
@@ -207,10 +209,10 @@ describe("the simulated disk", () => {
 
   test("gives an inode number away again at once, a handle never", async () => {
     const root = await makeDisk().openRoot("/r", { permissions: 0o700 });
-    await put(root, "a", "");
+    await writeFile(root, "a", "");
     const [before, handle] = [await root.stat("a"), await root.handle("a")];
     await root.removeFile("a");
-    await put(root, "b", "");
+    await writeFile(root, "b", "");
     expect((await root.stat("b")).ino).toBe(before.ino);
     expect(await root.handle("b")).not.toEqual(handle);
   });
@@ -218,10 +220,10 @@ describe("the simulated disk", () => {
   test("never shows one number on two files after a power cut", async () => {
     expect(
       await outcomes(async (root) => {
-        await put(root, "a", "");
+        await writeFile(root, "a", "");
         await root.syncFolder("");
         await root.removeFile("a");
-        await put(root, "b", "");
+        await writeFile(root, "b", "");
       }, scanNames),
     ).toEqual(new Set(["a", "", "b"]));
   });
@@ -263,7 +265,7 @@ describe("the simulated disk", () => {
     const disk = makeDisk();
     const root = await disk.openRoot("/r", { permissions: 0o700 });
     await root.makeFolder("other");
-    await put(root, "other/a", "");
+    await writeFile(root, "other/a", "");
     disk.mountOver("/r/other");
     for (const path of ["other", "other/a"]) {
       await expect(root.stat(path)).rejects.toMatchObject({ kind: "Unavailable" });
@@ -276,7 +278,7 @@ describe("the simulated disk", () => {
     const root = await disk.openRoot("/r", { permissions: 0o700 });
     const told: string[] = [];
     await root.watch((events) => told.push(...events.map(({ path, kind }) => `${kind} ${path}`)));
-    const made = put(root, "a", "");
+    const made = writeFile(root, "a", "");
     disk.overflowWatches();
     await made;
     expect(told[0]).toBe("overflow ");
