@@ -96,16 +96,16 @@ export const LIMITS = {
   unauthenticatedBytes: 16 * KiB,
   unauthenticatedFrames: 64,
   /** Messages of a client that the server has not handled, unfolded: of a connection, and of all of a device. */
-  heldBytes: 16 * MiB,
-  deviceHeldBytes: 18 * MiB,
+  heldBytes: 12 * MiB,
+  deviceHeldBytes: 14 * MiB,
   /** Messages of a server that a client has not handled: it has asked for them. */
   clientHeldBytes: 128 * MiB,
   /** Bulk that a client has sent and the server has not read: of a connection, and of all of a device. */
   heldBulkBytes: 24 * MiB,
   deviceHeldBulkBytes: 26 * MiB,
   /** Answers that a client has asked for and not read: of a connection, and of all of a device. */
-  unreadBytes: 8 * MiB,
-  deviceUnreadBytes: 12 * MiB,
+  unreadBytes: 6 * MiB,
+  deviceUnreadBytes: 8 * MiB,
   /**
    * Connections that have not asked for a WebSocket yet; unauthenticated ones; and all of a server, unless its settings
    * say another number.

@@ -19,8 +19,8 @@ const FIND_GETS_AT_ONCE = 4;
  * Bytes of contents that were read and not yet given to a line: of what is waited for, and of what goes when nothing
  * else does.
  */
-const ASKED_BYTES = 8 * MiB;
-const BACKGROUND_BYTES = 4 * MiB;
+const ASKED_BYTES = 4 * MiB;
+const BACKGROUND_BYTES = 2 * MiB;
 
 export class DevicePlaces {
   readonly answers = new Semaphore(ANSWERS_AT_ONCE);
