@@ -8,6 +8,7 @@ import { SET_ASIDE_FOLDER } from "./auth/own-folder.ts";
 import { ROOT_ROW } from "./content/folder/disk/disk-rows.ts";
 import { FOLDER_FORMAT, createMarker, readMarker, rootFault } from "./content/folder/disk/marker.ts";
 import { STORE_FOLDER, TEMP_FOLDER } from "./content/folder/disk/store-layout.ts";
+import { withOpened } from "./host/whole-file.ts";
 import type { MetaStore } from "./meta/meta-store.ts";
 import { DATA_NOTE, SERVED_NOTE, type VolumeHost, mustStandAlone } from "./open-volume.ts";
 import { openData, openServed } from "./served-folders.ts";
@@ -35,8 +36,7 @@ export interface Adoption {
 export async function adoptFolder(settings: VolumeSettings, host: AdoptionHost): Promise<Adoption> {
   const { name, folder } = settings;
   try {
-    const served = await openServed(host.disk, folder);
-    try {
+    return await withOpened(await openServed(host.disk, folder), async (served) => {
       await mustStandAlone(host.disk, folder);
       await ServingLock.check(host.disk, served, SERVED_NOTE, folder);
       const data = await examineData(settings, host, served);
@@ -45,9 +45,7 @@ export async function adoptFolder(settings: VolumeSettings, host: AdoptionHost):
         return { isAdopted: false, sentence: `${folder} needs no --adopt: it is served as ${name} as it is.` };
       const aside = await takeOver(settings, host, served, data !== undefined);
       return { isAdopted: true, sentence: whatIsLost(settings, data, aside) };
-    } finally {
-      await served.close();
-    }
+    });
   } catch (error) {
     const { kind, message } = fromSystemError(error, "serve");
     if (kind !== "Unavailable") throw error;
@@ -72,7 +70,7 @@ async function examineData(
 ): Promise<FoundData | undefined> {
   const data = await disk.openRoot(join(dataFolder, name)).catch(whenMissing);
   if (data === undefined) return undefined;
-  try {
+  return withOpened(data, async () => {
     await ServingLock.check(disk, data, DATA_NOTE, `The volume ${name} in ${dataFolder}`);
     const id = await foundVolumeId(data).catch(whenDamaged);
     const meta = await openMeta(join(dataFolder, name, "meta"), undefined).catch(whenDamaged);
@@ -82,9 +80,7 @@ async function examineData(
     } finally {
       await meta?.close();
     }
-  } finally {
-    await data.close();
-  }
+  });
 }
 
 async function isOther(served: DiskRoot, meta: MetaStore, name: string): Promise<boolean> {
@@ -136,25 +132,18 @@ async function takeOver(
     await inWords(`${served.path} cannot be cleared`, moveTemp(served, folder));
     aside.temp = join(served.path, folder);
   }
-  const data = await openData(disk, join(dataFolder, name), FOLDER_MODE);
-  try {
-    await drawVolumeId(data, volume);
-  } finally {
-    await data.close();
-  }
+  const opened = await openData(disk, join(dataFolder, name), FOLDER_MODE);
+  await withOpened(opened, (data) => drawVolumeId(data, volume));
   return aside;
 }
 
 async function moveData(disk: Disk, dataFolder: string, name: string, folder: string): Promise<void> {
   // Made with all that leads there.
   await (await disk.openRoot(join(dataFolder, folder), { permissions: FOLDER_MODE })).close();
-  const root = await disk.openRoot(dataFolder);
-  try {
+  await withOpened(await disk.openRoot(dataFolder), async (root) => {
     await root.rename(name, `${folder}/${name}`, "keep");
     for (const changed of [folder, SET_ASIDE_FOLDER, ""]) await root.syncFolder(changed);
-  } finally {
-    await root.close();
-  }
+  });
 }
 
 /** Contents that were acknowledged may be nowhere else; the store makes its folders anew. */

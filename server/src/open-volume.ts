@@ -6,6 +6,7 @@ import { RunnelError, STORE_FOLDER, TIMING, isRunnelError } from "@runnel/shared
 import { enclosingVolume, markerFault, unreadable, wayOut } from "./content/folder/disk/marker.ts";
 import type { Ownership } from "./content/folder/disk/attributes.ts";
 import { openFolderEngine } from "./content/folder/folder-engine.ts";
+import { withOpened } from "./host/whole-file.ts";
 import type { Creation } from "./meta/first-rows.ts";
 import type { MetaStore } from "./meta/meta-store.ts";
 import { openData, openServed } from "./served-folders.ts";
@@ -40,17 +41,14 @@ export async function probeFolder(
   { name, folder }: VolumeSettings,
   { disk, dataFolder }: Pick<VolumeHost, "disk" | "dataFolder">,
 ): Promise<void> {
-  const served = await openServed(disk, folder);
-  try {
+  await withOpened(await openServed(disk, folder), async (served) => {
     await ServingLock.check(disk, served, SERVED_NOTE, folder);
     const id = await idIn(disk, dataFolder, name);
     const fault = await markerFault(served, id?.id, id?.isKnown === true, name).catch((error: unknown) =>
       unreadableMarker(error, name),
     );
     if (fault !== undefined && fault !== "none yet") throw new RunnelError("Unavailable", "serve", fault);
-  } finally {
-    await served.close();
-  }
+  });
 }
 
 function unreadableMarker(error: unknown, name: string): string {
@@ -67,12 +65,10 @@ async function idIn(disk: Disk, dataFolder: string, name: string): Promise<Volum
     // Whatever else it is, opening says.
     return undefined;
   }
-  try {
+  return withOpened(data, async () => {
     await ServingLock.check(disk, data, DATA_NOTE, `The volume ${name} in ${dataFolder}`);
-    return await foundVolumeId(data);
-  } finally {
-    await data.close();
-  }
+    return foundVolumeId(data);
+  });
 }
 
 /**

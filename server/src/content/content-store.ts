@@ -1,17 +1,8 @@
 // ContentStore: the bytes of versions, and the live tree of `main` as plain files. Engines: folder (a served folder,
 // other programs read and write it) and memory. The volume decides and logs commits; the engine applies them
 // afterwards, in seq order as far as one depends on another, and tells what other programs did ([F28]).
-import type {
-  Change,
-  DiskFile,
-  DiskSpace,
-  ErrorKind,
-  Executor,
-  Log,
-  ScanReason,
-  Notice,
-  VersionId,
-} from "@runnel/shared";
+import type { Change, DiskFile, DiskSpace, ErrorKind, Executor, Log, Notice } from "@runnel/shared";
+import type { RecordPlace, ScanReason, VersionId } from "@runnel/shared";
 import type {
   ExternalOperation,
   MetaStore,
@@ -30,7 +21,7 @@ export interface AcceptedCommit {
   /** Instance that asked for it; "" where nobody did. */
   instance: string;
   /** Place of a write's data: where the record's data lies in the log (run "log" offsets count from its start). */
-  data: { segment: number; offset: number; length: number } | undefined;
+  data: RecordPlace | undefined;
 }
 
 /** Calls of the engine into the volume. All are asynchronous; the engine calls them one batch at a time. */
@@ -54,11 +45,7 @@ export interface ContentCallbacks {
    * Must not wait for the engine. Make durable in the commit log that later commits may be put in place before these.
    */
   recordWaiting(seqs: readonly number[]): Promise<void>;
-  readLog(
-    place: { segment: number; offset: number; length: number },
-    offset: number,
-    length: number,
-  ): Promise<Uint8Array>;
+  readLog(place: RecordPlace, offset: number, length: number): Promise<Uint8Array>;
   /**
    * Asks the client that made a commit for bytes of its content that nobody else has; resolves when it has no more, or
    * does not come.

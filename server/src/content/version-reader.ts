@@ -1,6 +1,7 @@
 // Reads chunks of versions and verifies them: bytes leave here only when their digest is the recipe's.
 import type { ChunkPreset, ChunkedRange, Executor, Recipe, VersionId } from "@runnel/shared";
 import { LIMITS, RunnelError, chunkOffsets, chunkRanges, isRunnelError, presetFor, wrongChunks } from "@runnel/shared";
+import { withOpened } from "../host/whole-file.ts";
 import type { ContentStore, OpenVersion } from "./content-store.ts";
 
 /** Others wait for the thread meanwhile. */
@@ -88,8 +89,7 @@ export async function chunkVersion(
   executor: Executor,
   presetOf: (sizeBytes: number) => ChunkPreset | Promise<ChunkPreset> = presetFor,
 ): Promise<ChunkedRange | undefined> {
-  const open = await content.open(version);
-  try {
+  return withOpened(await content.open(version), async (open) => {
     const { file, sizeBytes } = open;
     if (file === undefined || !(await open.isSettled(0, sizeBytes))) return undefined;
     const before = await file.stat();
@@ -98,9 +98,7 @@ export async function chunkVersion(
     if (before.ctimeNs !== after.ctimeNs || before.sizeBytes !== after.sizeBytes || after.sizeBytes !== sizeBytes)
       throw changedUnderneath();
     return chunked;
-  } finally {
-    await open.close();
-  }
+  });
 }
 
 function changedUnderneath(): RunnelError {

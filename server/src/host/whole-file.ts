@@ -6,6 +6,18 @@ import { isRunnelError } from "@runnel/shared";
 const PRIVATE_MODE = 0o600;
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
 
+/** Closes what was opened once it has been used, whatever comes of that. */
+export async function withOpened<Opened extends { close(): Promise<void> }, T>(
+  opened: Opened,
+  use: (opened: Opened) => Promise<T>,
+): Promise<T> {
+  try {
+    return await use(opened);
+  } finally {
+    await opened.close();
+  }
+}
+
 /** Opens a file, and closes it once it has been used. */
 export async function withFile<T>(
   root: DiskRoot,
@@ -14,12 +26,7 @@ export async function withFile<T>(
   use: (file: DiskFile) => Promise<T>,
   permissions?: number,
 ): Promise<T> {
-  const file = await root.open(path, mode, permissions);
-  try {
-    return await use(file);
-  } finally {
-    await file.close();
-  }
+  return withOpened(await root.open(path, mode, permissions), use);
 }
 
 /** Opens what lies at the path for reading. @returns undefined when nothing does, or no file. */

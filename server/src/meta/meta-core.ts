@@ -1,7 +1,7 @@
 // MetaCore: all of MetaStore, synchronously, over an engine's tables. The engine decides the thread it runs on; the
 // front (meta-front.ts) makes it asynchronous and keeps other writes out while a batch is open.
 import { DIGEST_BYTES, LIMITS, NODE_LIMIT, RunnelError, noticeKey } from "@runnel/shared";
-import type { Change, Entry, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
+import type { Change, Entry, NodeState, Notice, Recipe, RecordPlace, VersionId, Xattr } from "@runnel/shared";
 import type * as store from "./meta-store.ts";
 import type { ChunkTable, MetaTables, StoredResult, Transactions } from "./meta-tables.ts";
 import { planRequest } from "./plan/planner.ts";
@@ -89,10 +89,7 @@ export class MetaCore implements SyncMetaStore {
     });
   }
 
-  commit(
-    places: ReadonlyMap<number, { segment: number; offset: number; length: number }>,
-    log: { segment: number; offset: number },
-  ): void {
+  commit(places: ReadonlyMap<number, RecordPlace>, log: { segment: number; offset: number }): void {
     this.#orRollback(() => {
       this.#engine.transactions.resume();
       for (const [index, version] of this.#contents) {

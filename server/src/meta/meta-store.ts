@@ -10,6 +10,7 @@ import type {
   NodeState,
   Notice,
   Recipe,
+  RecordPlace,
   VersionId,
   Xattr,
 } from "@runnel/shared";
@@ -233,10 +234,7 @@ export interface MetaStore {
    * new end. After a throw nothing of the batch is in: the index is behind the log, and has to be rolled forward before
    * the next batch.
    */
-  commit(
-    places: ReadonlyMap<number, { segment: number; offset: number; length: number }>,
-    log: { segment: number; offset: number },
-  ): Promise<void>;
+  commit(places: ReadonlyMap<number, RecordPlace>, log: { segment: number; offset: number }): Promise<void>;
   rollback(): Promise<void>;
   /** Makes all committed so far durable (fsync): log segments before it may go. @throws Busy: try again later. */
   checkpoint(): Promise<void>;

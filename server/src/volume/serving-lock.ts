@@ -4,7 +4,7 @@
 import type { Disk, DiskRoot } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import { z } from "zod";
-import { readWhole, writeWhole } from "../host/whole-file.ts";
+import { readWhole, withOpened, writeWhole } from "../host/whole-file.ts";
 
 const NOTE = z.object({ pid: z.int().min(1), started: z.string(), boot: z.string() });
 type Note = z.output<typeof NOTE>;
@@ -74,10 +74,5 @@ async function noteOf(disk: Disk, pid: number): Promise<Note | undefined> {
 }
 
 async function textAt(disk: Disk, folder: string, name: string): Promise<string | undefined> {
-  const root = await disk.openRoot(folder);
-  try {
-    return await readWhole(root, name, NOTE_BYTES_MAX);
-  } finally {
-    await root.close();
-  }
+  return withOpened(await disk.openRoot(folder), (root) => readWhole(root, name, NOTE_BYTES_MAX));
 }

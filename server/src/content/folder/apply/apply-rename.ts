@@ -44,20 +44,32 @@ export async function applyRename(tree: LiveTree, commit: AcceptedCommit, operat
   await recordMoved(tree, move);
 }
 
-/** The source's rows, of all its names since the ctime is new; `source` itself under its new name. */
 async function recordMoved(tree: LiveTree, { operation, source, from, to, before }: Move): Promise<void> {
   tree.rows.remove(source);
+  const row = { ...source, folder: operation.toFolder, name: operation.toName };
+  if (!(await recordAt(tree, row, from, to, before))) tree.probeLater(from);
+}
+
+/**
+ * Puts the rows of what has moved, of all its names since the ctime is new; `row` has its new one. False when another
+ * program took or replaced it: the next probe finds out.
+ */
+async function recordAt(
+  tree: LiveTree,
+  row: DiskRow,
+  from: string,
+  to: string,
+  before: FoundEntry | undefined,
+): Promise<boolean> {
   const after = await tree.find(to);
-  const isFolder = source.stat.type === "folder";
-  const recorded = isFolder ? tree.recordedFolder(source, after) : tree.recorded(source, before, after);
-  tree.rows.put({ ...source, ...recorded, folder: operation.toFolder, name: operation.toName });
+  const isFolder = row.stat.type === "folder";
+  const recorded = isFolder ? tree.recordedFolder(row, after) : tree.recorded(row, before, after);
+  tree.rows.put({ ...row, ...recorded });
   if (isFolder) tree.folderMoved(from, to);
-  else for (const row of await tree.rows.ofNode(source.node)) tree.rows.put({ ...row, ...recorded });
-  // Another program took or replaced it: the next probe finds out.
-  if (!isSameHandle(after?.handle, source.handle) || recorded.stat === source.stat) {
-    tree.probeLater(from);
-    tree.probeLater(to);
-  }
+  else for (const name of await tree.rows.ofNode(row.node)) tree.rows.put({ ...name, ...recorded });
+  const isThere = isSameHandle(after?.handle, row.handle) && recorded.stat !== row.stat;
+  if (!isThere) tree.probeLater(to);
+  return isThere;
 }
 
 /**
@@ -133,16 +145,6 @@ async function exchange(tree: LiveTree, move: Move, over: DiskRow): Promise<void
   if (beforeOver !== undefined && !(await isDone(tree, move))) await tree.root.rename(from, to, "exchange");
   const swapped: DiskRow = { ...source, folder: operation.toFolder, name: operation.toName };
   const back: DiskRow = { ...over, folder: operation.folder, name: operation.name };
-  for (const [row, path, before] of [
-    [swapped, to, move.before],
-    [back, from, beforeOver],
-  ] as const) {
-    const after = await tree.find(path);
-    const isFolder = row.stat.type === "folder";
-    const recorded = isFolder ? tree.recordedFolder(row, after) : tree.recorded(row, before, after);
-    tree.rows.put({ ...row, ...recorded });
-    if (isFolder) tree.folderMoved(path === to ? from : to, path);
-    if (!isFolder) for (const name of await tree.rows.ofNode(row.node)) tree.rows.put({ ...name, ...recorded });
-    if (!isSameHandle(after?.handle, row.handle) || recorded.stat === row.stat) tree.probeLater(path);
-  }
+  await recordAt(tree, swapped, from, to, move.before);
+  await recordAt(tree, back, to, from, beforeOver);
 }

@@ -3,7 +3,7 @@
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Disk, DiskRoot, DiskStat } from "@runnel/shared";
 import type { DiskRow } from "../../../meta/meta-store.ts";
-import { readWhole, replaceWhole } from "../../../host/whole-file.ts";
+import { readWhole, replaceWhole, withOpened } from "../../../host/whole-file.ts";
 import { isSameHandle } from "./same-file.ts";
 import {
   MARKER_FILE,
@@ -95,11 +95,7 @@ export async function enclosingVolume(disk: Disk, path: string): Promise<string 
     } catch {
       continue;
     }
-    try {
-      if (await isNestedVolume(root, "")) return above;
-    } finally {
-      await root.close();
-    }
+    if (await withOpened(root, () => isNestedVolume(root, ""))) return above;
   }
   return undefined;
 }

@@ -3,6 +3,7 @@
 // opens another one when the right folder is back.
 import type { Clock, Disk, DiskRoot, DiskStat, ErrorKind } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
+import { withOpened } from "../../../host/whole-file.ts";
 import type { DiskRows } from "./disk-rows.ts";
 import { ROOT_ROW } from "./disk-rows.ts";
 import { FOLDER_FORMAT, createMarker, markerFault, rootFault, unreadable } from "./marker.ts";
@@ -126,10 +127,5 @@ const MOVED = "The folder was moved, or another one is in its place.";
 
 /** Stat of the folder that lies there now. */
 async function statAt(disk: Disk, path: string): Promise<DiskStat> {
-  const root = await disk.openRoot(path);
-  try {
-    return await root.stat("");
-  } finally {
-    await root.close();
-  }
+  return withOpened(await disk.openRoot(path), (root) => root.stat(""));
 }
