@@ -1,8 +1,8 @@
 // The one place where a volume changes. Operations that come together are decided together, made durable with one sync
-// of the log, then indexed, then published: decide → log → index → bring up and feed → acknowledgements → answer.
+// of the log, then indexed, then published: decide → log → index → apply and feed → acknowledgements → answer.
 // Nothing overtakes.
 import type { Change, Clock, Log, RecordPlace } from "@runnel/shared";
-import { ERROR_KINDS, RunnelError, fromSystemError, isRunnelError, sleep } from "@runnel/shared";
+import { DESCRIPTOR_BYTES, ERROR_KINDS, RunnelError, fromSystemError, isRunnelError, sleep } from "@runnel/shared";
 import type { ErrorDetail, ErrorKind } from "@runnel/shared";
 import type { Holder } from "../feed/holder.ts";
 import type {
@@ -88,19 +88,23 @@ export const SUPERSEDED: Planned = {
   change: undefined,
   isRepeated: false,
 };
-/** Bytes of a recipe's descriptor in a record [F61]. */
-const DESCRIPTOR_BYTES = 36;
 const BATCH_MAX = 256;
 /** A batch's records are in memory at once. */
 const BATCH_BYTES_MAX = 16 * 1024 * 1024;
 
-export class CommitQueue {
-  readonly #log: Log;
-  readonly #meta: MetaStore;
-  readonly #clock: Clock;
-  readonly #space: FreeSpace;
+export interface CommitQueueDeps {
+  log: Log;
+  meta: MetaStore;
+  clock: Clock;
+  space: FreeSpace;
+  /** Where the index ends, as the meta store's facts say. */
+  indexedTo: LogEnd;
   /** Called for changes in seq order, those that are one together, before their submissions resolve. */
-  readonly #committed: (published: readonly Published[]) => void;
+  committed(published: readonly Published[]): void;
+}
+
+export class CommitQueue {
+  readonly #deps: CommitQueueDeps;
   readonly #queue: (Queued | Group)[] = [];
   #running: Promise<void> | undefined;
   #failure: RunnelError | undefined;
@@ -110,21 +114,9 @@ export class CommitQueue {
   /** End of the index: behind the last record that it has, all of which is on stable storage. */
   #indexedTo: LogEnd;
 
-  /** `indexedTo`: what the meta store's facts say. */
-  constructor(
-    log: Log,
-    meta: MetaStore,
-    clock: Clock,
-    space: FreeSpace,
-    indexedTo: LogEnd,
-    committed: (published: readonly Published[]) => void,
-  ) {
-    this.#log = log;
-    this.#meta = meta;
-    this.#clock = clock;
-    this.#space = space;
-    this.#indexedTo = indexedTo;
-    this.#committed = committed;
+  constructor(deps: CommitQueueDeps) {
+    this.#deps = deps;
+    this.#indexedTo = deps.indexedTo;
   }
 
   /**
@@ -235,16 +227,16 @@ export class CommitQueue {
     later: (error: HappensLater) => void,
   ): Promise<Planned[]> {
     if (this.#failure !== undefined) throw this.#failure;
-    await this.#space.ensure(batch.length, recordBytes(batch));
-    const wallNs = this.#clock.wallNs();
-    const planned = await this.#meta.plan(batch.map(({ id, operation }) => ({ id, operation, wallNs })));
+    await this.#deps.space.ensure(batch.length, recordBytes(batch));
+    const wallNs = this.#deps.clock.wallNs();
+    const planned = await this.#deps.meta.plan(batch.map(({ id, operation }) => ({ id, operation, wallNs })));
     const places = new Map<number, RecordPlace>();
     let end = this.#indexedTo;
     const logged: Logged[] = [];
     try {
       if (isOne) mustAllBe(planned, batch);
       const records = recordsOf(batch, planned, wallNs, isOne);
-      const written = records.length === 0 ? [] : await this.#log.append(records.map((record) => record.bytes));
+      const written = records.length === 0 ? [] : await this.#deps.log.append(records.map((record) => record.bytes));
       for (const [index, place] of written.entries()) {
         const record = records[index];
         if (record === undefined) continue;
@@ -257,11 +249,11 @@ export class CommitQueue {
         logged.push({ commits: record.commits, data, end });
       }
     } catch (error) {
-      await this.#meta.rollback();
+      await this.#deps.meta.rollback();
       throw isRunnelError(error, "NoSpace") ? fullDisk(error) : fromSystemError(error, "write commit log");
     }
     try {
-      await this.#meta.commit(places, end).catch((error: unknown) => this.#indexLate(logged, error, later));
+      await this.#deps.meta.commit(places, end).catch((error: unknown) => this.#indexLate(logged, error, later));
     } catch (error) {
       // The log has it, the index does not: going on would give the same seq twice. A restart rolls the log forward.
       this.#failure = new RunnelError("Io", "commit", "The volume's index cannot be written: restart the server.", {
@@ -276,8 +268,8 @@ export class CommitQueue {
       if (plan?.ok !== true || plan.change === undefined || plan.isRepeated) continue;
       published.push({ ...submission, change: plan.change, result: plan.result, data: places.get(index) });
     }
-    if (isOne && published.length > 0) this.#committed(published);
-    else for (const one of published) this.#committed([one]);
+    if (isOne && published.length > 0) this.#deps.committed(published);
+    else for (const one of published) this.#deps.committed([one]);
     return planned;
   }
 
@@ -293,10 +285,10 @@ export class CommitQueue {
     let done = 0;
     while (done < logged.length) {
       if (this.#isClosed) throw error;
-      await sleep(this.#clock, FULL_RETRY_MS);
+      await sleep(this.#deps.clock, FULL_RETRY_MS);
       try {
         for (const one of logged.slice(done)) {
-          await indexAgain(this.#meta, one);
+          await indexAgain(this.#deps.meta, one);
           done++;
         }
       } catch (again) {

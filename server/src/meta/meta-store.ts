@@ -160,7 +160,7 @@ export interface OperationPaths {
 export type Planned =
   /**
    * `change` undefined: nothing changed (repetition of an executed operation, setRecipe, an external operation
-   * overtaken by a pending commit). `paths`: of an operation decided now that changed something.
+   * superseded by a pending commit). `paths`: of an operation decided now that changed something.
    */
   | { ok: true; result: OperationResult; change: Change | undefined; isRepeated: boolean; paths?: OperationPaths }
   | { ok: false; error: { kind: string; message: string; detail: object } };

@@ -1,11 +1,10 @@
 // Recipes that were read lately: a client that reads a large file on asks for range after range of one version, and its
 // recipe is as long as the file.
-import type { Recipe, VersionId } from "@runnel/shared";
+import { DESCRIPTOR_BYTES, type Recipe, type VersionId } from "@runnel/shared";
 import type { MetaStore } from "../meta/meta-store.ts";
 
 /** Holds the largest recipe: that of a file of 4 GiB in small chunks, whose base was small, comes to 19 MiB. */
 const BYTES_MAX = 24 * 1024 * 1024;
-const DESCRIPTOR_BYTES = 36;
 
 export class RecipeCache {
   readonly #meta: Pick<MetaStore, "recipe">;

@@ -161,7 +161,14 @@ export class Volume {
     firstScan.promise.catch(() => undefined);
     const indexedTo = { segment: facts.logSegment, offset: facts.logOffset };
     const space = new FreeSpace(deps.data, deps.clock);
-    const queue = new CommitQueue(log, meta, deps.clock, space, indexedTo, (published) => volume.#committed(published));
+    const queue = new CommitQueue({
+      log,
+      meta,
+      clock: deps.clock,
+      space,
+      indexedTo,
+      committed: (published) => volume.#committed(published),
+    });
     // Until the folder has been scanned, nobody's picture of it counts as current.
     feed.withdraw();
     const content = await engine.open(meta, {

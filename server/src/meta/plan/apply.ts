@@ -111,7 +111,7 @@ function dropDiskName(tables: MetaTables, folder: number, name: string): void {
 
 /**
  * The version whose bytes the node's file held before the operation. Rolling forward, the rows can be older than what
- * the operation met, since what is brought up is not in the log; live, an operation before it in the batch can have
+ * the operation met, since what is applied is not in the log; live, an operation before it in the batch can have
  * made them newer.
  */
 function versionBefore(rows: readonly DiskRow[], { version }: DiskRow): number {

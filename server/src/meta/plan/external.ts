@@ -1,6 +1,6 @@
-// Planning of what other programs did to the served folder. The disk is compared with what was brought up (the disk
+// Planning of what other programs did to the served folder. The disk is compared with what was applied (the disk
 // rows), never with the tree: where the tree has a commit that is not yet up for the same name or content, the
-// operation is overtaken, which is no change; bringing the commit up meets what lies there and settles it. Pure
+// operation is superseded, which is no change; applying the commit meets what lies there and settles it. Pure
 // decisions: reads tables, changes none.
 import { ROOT_NODE, checkName } from "@runnel/shared";
 import type { NodeState } from "@runnel/shared";
@@ -20,7 +20,7 @@ function openFolder(tables: MetaTables, folder: number): NodeState | undefined {
   return state.nlink === 0 ? undefined : folderAt(tables, folder);
 }
 
-/** Neither the tree nor what was brought up binds the name. */
+/** Neither the tree nor what was applied binds the name. */
 function isFree(tables: MetaTables, folder: number, name: string): boolean {
   return tables.binding(folder, name) === undefined && tables.diskRow(folder, name) === undefined;
 }
@@ -116,7 +116,7 @@ export function decideExternalAttributes(
   const { node, change } = operation;
   const state = presentNode(tables, node);
   if (state === undefined) return unchanged(tables, node);
-  // The time is that of the content on disk, which a commit has overtaken.
+  // The time is that of the content on disk, which a commit has superseded.
   const isOfOlder = state.type === "file" && tables.diskRowsOfNode(node)[0]?.version !== state.version;
   if (change.mtimeNs !== undefined && isOfOlder) return unchanged(tables, node);
   const draft = new Draft(tables, wallNs);

@@ -33,7 +33,7 @@ export interface IntentFile {
 export interface SalvageLog {
   /** Commits in seq order; their paths are those of now, as far as renames by other programs tell. */
   commits: SalvageCommit[];
-  /** Commits that later ones may have overtaken. */
+  /** Commits that later ones may have passed. */
   waited: ReadonlySet<number>;
   /** Intents by handle (handleKey). */
   intents: Map<string, IntentFile>;
