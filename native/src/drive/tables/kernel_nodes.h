@@ -81,7 +81,7 @@ struct KernelNode {
     GiveOwn(version, size_bytes);
     if (rare_ != nullptr && rare_->pages_version != version) rare_->has_pages = false;
   }
-  // What the kernel itself wrote or cut is a version now.
+  // Notes that what the kernel itself wrote or cut is a version now.
   void GiveOwn(uint64_t version, uint64_t size_bytes) {
     given_version = version;
     given_bytes = size_bytes;
