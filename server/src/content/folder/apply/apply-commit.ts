@@ -1,5 +1,5 @@
-// Applying: what one prepared commit does to the served folder. Each step can be done again from any point where a crash
-// or a failure left it; docs/FORMAT.md has the table [F28].
+// Applying: what one prepared commit does to the served folder. Each step can be done again from any point where a
+// crash or a failure left it; docs/FORMAT.md has the table [F28].
 import type { AcceptedCommit } from "../../content-store.ts";
 import { pathOfCommit } from "./commit-path.ts";
 import type { LiveTree } from "./live-tree.ts";
