@@ -28,7 +28,8 @@ class Place {
   private readonly state: NodeState = { ...makeState(NODE, "file", 7), version: 7, sizeBytes: SIZE_BYTES };
   readonly subject: Contents;
 
-  constructor() {
+  /** `isBack`: the line is there again before the silence is over. */
+  constructor(isBack = false) {
     const add = (id: number, by: number): void => void this.holds.set(id, (this.holds.get(id) ?? 0) + by);
     const hold = (content: CachedContent): Hold => {
       add(content.id, 1);
@@ -64,6 +65,12 @@ class Place {
       ownRecipes: { of: async () => undefined },
       readAhead: { opened: () => undefined, arrived: async () => undefined },
       subscriptions: { opened: () => undefined, arrived: async () => undefined },
+      session: {
+        isResponsive: false,
+        async lineIsThere() {
+          this.isResponsive = isBack;
+        },
+      },
       clock: { bootMs: () => this.nowMs },
       settled: async () => undefined,
     };
@@ -142,4 +149,12 @@ test("what the drive was given an hour ago is doubted, once no program has it op
   await place.subject.open(open as unknown as RequestOfOp<"open">, false);
   place.subject.markOldUnverified();
   expect(place.doubted).toEqual([1]);
+});
+
+test("a file that is not here waits for a line that has just broken, also under a lease", async () => {
+  const open = { op: "open", id: 1, node: NODE, wantsWrite: false } as unknown as RequestOfOp<"open">;
+  const back = new Place(true);
+  await back.subject.open(open, true);
+  expect(back.holds.get(1)).toBe(1);
+  await expect(new Place(false).subject.open(open, true)).rejects.toMatchObject({ kind: "Unreachable" });
 });

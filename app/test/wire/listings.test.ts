@@ -5,16 +5,13 @@ import type { Replica } from "../../src/agent/replica/replica.ts";
 import { Listings } from "../../src/agent/wire/listings.ts";
 import type { Session } from "../../src/agent/wire/session.ts";
 
-const SILENCE_LEFT_MS = 1_500;
-
 /** A session whose line has just broken; `comesBack`: it is there again before the silence is over. */
 function brokenSession(comesBack: boolean): { session: Session; calls: string[] } {
   const calls: string[] = [];
   const gone = new RunnelError("Unreachable", "connection", "The line broke.");
   const session = {
-    silenceLeftMs: SILENCE_LEFT_MS,
-    responsive: async (timeoutMs: number) => {
-      calls.push(`waits ${timeoutMs} ms`);
+    lineIsThere: async () => {
+      calls.push("waits");
       if (!comesBack) throw gone;
     },
     mustRespond: () => calls.push("responds"),
@@ -41,8 +38,8 @@ test.each<[string, (listings: Listings) => Promise<unknown>, string[]]>([
 ])("%s that the replica does not know waits for a line that has just broken", async (_what, ask, then) => {
   const back = brokenSession(true);
   await ask(listingsOf(back.session));
-  expect(back.calls).toEqual([`waits ${SILENCE_LEFT_MS} ms`, ...then]);
+  expect(back.calls).toEqual(["waits", ...then]);
   const away = brokenSession(false);
   await expect(ask(listingsOf(away.session))).rejects.toMatchObject({ kind: "Unreachable" });
-  expect(away.calls).toEqual([`waits ${SILENCE_LEFT_MS} ms`]);
+  expect(away.calls).toEqual(["waits"]);
 });

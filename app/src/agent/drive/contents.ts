@@ -7,6 +7,7 @@ import type { Downloads } from "../transfer/download.ts";
 import type { OwnRecipes } from "../transfer/own-recipes.ts";
 import type { ReadAhead } from "../transfer/read-ahead.ts";
 import type { PushSubscriptions } from "../transfer/push-subscriptions.ts";
+import type { Session } from "../wire/session.ts";
 import type { RequestOfOp } from "./request-of-op.ts";
 import type { Tree } from "./tree.ts";
 
@@ -56,6 +57,7 @@ export interface ContentsDeps {
   ownRecipes: OwnRecipes;
   readAhead: ReadAhead;
   subscriptions: PushSubscriptions;
+  session: Pick<Session, "lineIsThere" | "isResponsive">;
   clock: Clock;
   settled(node: number): Promise<void>;
 }
@@ -420,8 +422,12 @@ export class Contents {
     const version = { node: state.node, seq: state.version };
     const cached = this.#deps.cache.find(version);
     const isHere = cached !== undefined && cached.sizeBytes === state.sizeBytes;
-    if (!isHere && isOffline)
-      throw new RunnelError("Unreachable", "open", "Offline, and this file is not in the cache.");
+    if (!isHere && isOffline) {
+      const { session } = this.#deps;
+      await session.lineIsThere().catch(() => undefined);
+      if (!session.isResponsive)
+        throw new RunnelError("Unreachable", "open", "Offline, and this file is not in the cache.");
+    }
     // A small one is ready to be read with its opening; of a larger one each range is verified when it is first read.
     if (isHere && cached.sizeBytes <= WHOLE_FILE_BYTES) await this.#deps.cache.verify(cached);
     // The file may just be being made for what is read ahead.

@@ -158,6 +158,7 @@ function wireReading(
     ownRecipes,
     readAhead,
     subscriptions,
+    session,
     clock,
     settled,
   });

@@ -22,7 +22,7 @@ export class Listings {
 
   /** Lists a folder and follows it. @throws Unreachable after a silence; NotFound. */
   async list(folder: number): Promise<void> {
-    await this.lineIsThere();
+    await this.deps.session.lineIsThere();
     this.deps.session.mustRespond();
     await this.take(folder, false);
   }
@@ -38,19 +38,10 @@ export class Listings {
 
   /** Reads the states of nodes. @throws Unreachable after a silence. */
   async stat(nodes: readonly number[]): Promise<(NodeState | null)[]> {
-    await this.lineIsThere();
+    await this.deps.session.lineIsThere();
     const answer = checkResult("stat", await this.deps.session.ask("stat", { nodes, names: [] }));
     for (const state of answer.nodes) if (state !== null) this.deps.replica.putState(answer.asOf, state);
     return answer.nodes;
-  }
-
-  /**
-   * Waits for a line that has just broken, as for a silence: a lease answers nothing that the replica does not know.
-   * @throws Unreachable
-   */
-  private async lineIsThere(): Promise<void> {
-    const waitMs = this.deps.session.silenceLeftMs;
-    if (waitMs > 0) await this.deps.session.responsive(waitMs);
   }
 
   private async take(folder: number, isDeep: boolean, asked?: Channel, rootListed?: () => void): Promise<void> {

@@ -134,6 +134,15 @@ export class Session {
     return this.keepalive.silenceLeftMs;
   }
 
+  /**
+   * Waits for a line that has just broken, as for a silence: a lease answers nothing that is not here. @throws
+   * Unreachable
+   */
+  async lineIsThere(): Promise<void> {
+    const waitMs = this.silenceLeftMs;
+    if (waitMs > 0) await this.responsive(waitMs);
+  }
+
   /** @throws Unreachable unless it counts as online: who reads does not wait for the next silence. */
   mustRespond(): void {
     if (!this.isResponsive) throw this.lastError;
