@@ -5,8 +5,10 @@ import { flush } from "./flush.ts";
 import { login } from "./login.ts";
 import { logout } from "./logout.ts";
 import { mount } from "./mount.ts";
+import { openPage } from "./open-page.ts";
 import { remove } from "./remove.ts";
 import { savings, savingsCsv } from "./savings.ts";
+import { statsCsv } from "./stats-csv.ts";
 import { stats } from "./stats.ts";
 import { status } from "./status.ts";
 import { stop } from "./stop.ts";
@@ -31,5 +33,7 @@ export const AGENT_VERBS = {
   remove,
   watch,
   view,
+  statsCsv,
+  openPage,
   stop,
 };

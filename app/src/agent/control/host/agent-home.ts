@@ -9,6 +9,7 @@
 //     history.sqlite  what happened lately, and what was saved by the hour
 //     cache/        cached contents, unless a mount says otherwise
 //     mounts/ID/    replica and journal of a mount; made of URL and mount point, ID is the same for a later mount
+//     page/         what a browser is started with, while its ticket is good
 //     server/       data of `runnel serve`, unless it says otherwise
 /* oxlint-disable node/no-sync -- small files, when the agent starts or ends and when a person mounts */
 // oxlint-disable-next-line no-restricted-imports -- of short names
@@ -64,6 +65,7 @@ export class AgentHome {
   readonly historyPath: string;
   readonly serversPath: string;
   readonly serverFolder: string;
+  readonly pageFolder: string;
   readonly #environment: Environment;
 
   constructor(folder: string = homeFolder(), environment: Environment = process.env) {
@@ -75,6 +77,7 @@ export class AgentHome {
     this.historyPath = join(folder, "history.sqlite");
     this.serversPath = join(folder, "servers.json");
     this.serverFolder = join(folder, "server");
+    this.pageFolder = join(folder, "page");
     this.#environment = environment;
   }
 
