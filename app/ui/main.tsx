@@ -1,0 +1,32 @@
+// Begins the page: takes the session that the agent gave it, dials the agent, draws.
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { Calls } from "../../shared/ui/calls.ts";
+import "../../shared/ui/tokens.css";
+import "../../shared/ui/base.css";
+import "../../shared/ui/widgets/widgets.css";
+import { ViewStore } from "../../shared/ui/view-store.ts";
+import { TipProvider } from "../../shared/ui/widgets/tip.tsx";
+import { AGENT_LISTS, AgentContext, type AgentLists, type Head, say } from "./agent.ts";
+import { App } from "./app.tsx";
+import "./app.css";
+import { enter } from "./session.ts";
+
+const root = document.getElementById("root");
+if (root === null) throw new Error("The page has no root.");
+const calls = new Calls({
+  url: `${location.origin.replace(/^http/, "ws")}/calls`,
+  session: await enter(),
+  version: "page",
+  sentences: { lost: say("callLost") },
+});
+const store = new ViewStore<Head, AgentLists>(calls, AGENT_LISTS);
+createRoot(root).render(
+  <StrictMode>
+    <AgentContext value={{ calls, store }}>
+      <TipProvider>
+        <App />
+      </TipProvider>
+    </AgentContext>
+  </StrictMode>,
+);

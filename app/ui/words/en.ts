@@ -1,0 +1,103 @@
+// The words of the agent's window: ICU messages by id (https://unicode-org.github.io/icu/userguide/format_parse/messages/). Compiled when the page is built.
+
+export const WORDS = {
+  appName: "Runnel",
+
+  navHome: "Home",
+  navSavings: "Savings",
+  navFolders: "Folders",
+  navConflicts: "Conflicts",
+  navAdd: "Add a drive",
+  navHelp: "Help",
+  navLabel: "Pages",
+
+  lineConnecting: "Connecting to the agent…",
+  lineLost: "The agent does not answer. What you see was so at last; the page tries again by itself.",
+  lineEnded: "This page has ended. Open a new one: runnel ui",
+  callLost: "The agent does not answer. Try again in a moment.",
+  tryAgain: "Try again",
+
+  mayStopYes: "You may switch off: nothing waits to be sent.",
+  mayStopNo: "Leave it on: {count, plural, one {# change is} other {# changes are}} only here, {size} to send.",
+  mayStopOffline:
+    "{count, plural, one {# change is} other {# changes are}} only on this machine. They stay over a restart and are sent once the server answers.",
+
+  drives: "Drives",
+  driveCache: "{size} kept here",
+  driveUnsent: "{count, plural, one {# file} other {# files}} to send, {size}",
+  driveMenu: "Actions for {name}",
+  driveUnmount: "Unmount",
+  driveFlush: "Send everything now",
+  driveShowFolders: "Show its folders",
+  unmountTitle: "Unmount {name}?",
+  unmountConsequence:
+    "Programs that have files there open must close them first. Everything that was saved stays on the server; what was not yet sent is kept here and sent when it is mapped again.",
+  cancel: "Cancel",
+  noDrives: "No drive is mapped",
+  noDrivesHint: "Map one with the invite or the address that you were given.",
+
+  now: "Now",
+  nothingMoves: "Nothing moves.",
+  uploading: "To the server",
+  downloading: "From the server",
+  transferDone: "{done} of {total}",
+  transferReused: "{share} reused",
+  transferLeft: "{time} left",
+  transferWaits: "waits for {who}",
+  transferFiles: "{count, plural, one {# file} other {# files}}",
+  andMore: "And {count} more.",
+
+  lately: "Lately",
+  nothingLately: "Nothing has happened yet.",
+
+  savingsTitle: "Savings",
+  savingsSentence:
+    "{period, select, today {Today} week {In the last 7 days} month {In the last 30 days} other {Since the beginning}} you worked with {worked}. {crossed} crossed the wire.",
+  savingsNone: "Nothing has been read or written yet.",
+  savingsNoneHint: "As soon as you work on a drive, this shows how much of it did not have to cross the line.",
+  savingsCounts: "What crossed the wire counts everything: contents, digests, headers and what was sent again.",
+  savingsWorked: "Worked with",
+  savingsCrossed: "Crossed the wire",
+  savingsChart: "Bytes that you worked with, and what of them crossed the wire",
+  savingsTable: "The same as a table",
+  savingsWhen: "When",
+  savingsOrigin: "Where the rest came from",
+  savingsCsv: "Save as CSV",
+  periodToday: "Today",
+  periodWeek: "7 days",
+  periodMonth: "30 days",
+  periodAll: "All time",
+  periodLabel: "Time shown",
+
+  conflictsTitle: "Conflicts",
+  conflictsNone: "No conflicts",
+  conflictsNoneHint: "When a file is changed here and elsewhere at once, both are kept and you find them here.",
+  conflictBoth: "{path} was changed here and elsewhere. Both are kept.",
+  conflictMine: "Yours is kept as {copy}.",
+
+  addTitle: "Add a drive",
+  addInvite: "Invite or address",
+  addInviteHint: "An invite begins with wss://; an address looks like wss://host:port/volume.",
+  addMountpoint: "Where it appears",
+  addMountpointHint: "An empty folder of yours, for example /home/you/Drive.",
+  addName: "Name of this machine",
+  addNameHint: "Others see it beside what you change.",
+  addDo: "Map the drive",
+  addDoing: "Mapping…",
+  addDone: "{name} is there.",
+  addNeedsInvite: "Paste the invite or the address that you were given.",
+  addNeedsMountpoint: "Say where the drive is to appear.",
+
+  helpTitle: "Help",
+  helpAgent: "The agent",
+  helpVersion: "Version",
+  helpProcess: "Process",
+  helpHome: "Its folder",
+  helpSince: "Runs since",
+  helpCommands: "Commands for a terminal",
+  helpStatus: "How the drives are, in full",
+  helpUnsent: "What is not on the server yet",
+  helpStop: "Ends the agent",
+} as const;
+
+export type WordId = keyof typeof WORDS;
