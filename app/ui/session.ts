@@ -1,6 +1,6 @@
 // The session of this page: kept in sessionStorage, so that another tab has none of it and a reload keeps it. A ticket after "#" is exchanged for one, once.
 
-const KEY = "runnel.session";
+const KEY = "session";
 
 /** @returns the session; "" when there is none, which the agent refuses. */
 export async function enter(): Promise<string> {
