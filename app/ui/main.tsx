@@ -5,6 +5,7 @@ import { Calls } from "../../shared/ui/calls.ts";
 import "../../shared/ui/tokens.css";
 import "../../shared/ui/base.css";
 import "../../shared/ui/widgets/widgets.css";
+import { socketLine } from "../../shared/ui/socket-line.ts";
 import { ViewStore } from "../../shared/ui/view-store.ts";
 import { TipProvider } from "../../shared/ui/widgets/tip.tsx";
 import { AGENT_LISTS, AgentContext, type AgentLists, type Head, say } from "./agent.ts";
@@ -14,11 +15,11 @@ import { enter } from "./session.ts";
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("The page has no root.");
+const session = await enter();
 const calls = new Calls({
-  url: `${location.origin.replace(/^http/, "ws")}/calls`,
-  session: await enter(),
+  dial: (events) => socketLine(`${location.origin.replace(/^http/, "ws")}/calls`, session, events),
   version: "page",
-  sentences: { lost: say("callLost") },
+  lost: say("callLost"),
 });
 const store = new ViewStore<Head, AgentLists>(calls, AGENT_LISTS);
 createRoot(root).render(

@@ -1,4 +1,4 @@
-// The page's end of the calls: requests over a WebSocket, which is dialled anew as often as it breaks. Types alone come from shared/src, so that a page is small.
+// A face's end of the calls: requests over a line that is dialled anew as often as it breaks. No code comes from shared/src, so that a page is small.
 
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 10_000;
@@ -31,23 +31,32 @@ interface Answer {
   hello?: { version: string };
 }
 
-export interface CallsSettings {
-  url: string;
-  /** What proves to the other end that this page may ask; it goes in the hello. */
-  session: string;
-  version: string;
-  /** Sentences for a person: the line is lost; a call was under way then. */
-  sentences: { lost: string };
+/** A line that carries texts both ways. What it calls back, it calls after it was dialled, not within. */
+export interface Line {
+  send(text: string): void;
+  close(): void;
 }
 
-/** Code of a close by which the other end says that it does not know the session. */
-const REFUSED = 4401;
+export interface LineEvents {
+  opened(): void;
+  text(text: string): void;
+  /** `isRefused`: the other end will not have this face, however often it dials. */
+  closed(isRefused: boolean): void;
+}
+
+export interface CallsSettings {
+  dial(events: LineEvents): Line;
+  version: string;
+  /** Sentence for a person: the line is lost. */
+  lost: string;
+}
 
 export class Calls {
   readonly #settings: CallsSettings;
   readonly #waiting = new Map<number, Waiting>();
   readonly #listeners = new Set<() => void>();
-  #socket: WebSocket | undefined;
+  #line: Line | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #nextId = 1;
   #delayMs = FIRST_DELAY_MS;
   #state: LineState = "connecting";
@@ -73,7 +82,7 @@ export class Calls {
     request: object = {},
     options: { part?: (part: unknown) => void; signal?: AbortSignal } = {},
   ): Promise<Result> {
-    if (this.#state !== "live") throw new CallFailure("Unavailable", this.#settings.sentences.lost);
+    if (this.#state !== "live") throw new CallFailure("Unavailable", this.#settings.lost);
     const id = this.#nextId++;
     const result = new Promise<unknown>((done, fail) => {
       this.#waiting.set(id, { part: options.part, done, fail });
@@ -88,16 +97,21 @@ export class Calls {
     }
   }
 
+  /** Ends it: nothing is asked or dialled any more. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#setState("ended");
+    this.#line?.close();
+  }
+
   #dial(): void {
-    const { url, session, version } = this.#settings;
-    const socket = new WebSocket(url);
-    this.#socket = socket;
-    socket.addEventListener("open", () => {
-      socket.send(JSON.stringify({ session }));
-      socket.send(JSON.stringify({ hello: { protocol: PROTOCOL, version, features: [] } }));
+    const { dial, version } = this.#settings;
+    const line = dial({
+      opened: () => line.send(JSON.stringify({ hello: { protocol: PROTOCOL, version, features: [] } })),
+      text: (text) => this.#take(JSON.parse(text) as Answer),
+      closed: (isRefused) => this.#closed(isRefused),
     });
-    socket.addEventListener("message", ({ data }) => this.#take(JSON.parse(String(data)) as Answer));
-    socket.addEventListener("close", ({ code }) => this.#closed(code));
+    this.#line = line;
   }
 
   #take(answer: Answer): void {
@@ -117,16 +131,13 @@ export class Calls {
     else waiting.fail(new CallFailure(answer.error.kind, answer.error.message));
   }
 
-  #closed(code: number): void {
-    for (const waiting of this.#waiting.values())
-      waiting.fail(new CallFailure("Unavailable", this.#settings.sentences.lost));
+  #closed(isRefused: boolean): void {
+    for (const waiting of this.#waiting.values()) waiting.fail(new CallFailure("Unavailable", this.#settings.lost));
     this.#waiting.clear();
-    if (code === REFUSED) {
-      this.#setState("ended");
-      return;
-    }
+    if (isRefused) this.#setState("ended");
+    if (this.#state === "ended") return;
     if (this.#state === "live") this.#setState("lost");
-    setTimeout(() => this.#dial(), this.#delayMs * (0.75 + Math.random() / 2));
+    this.#timer = setTimeout(() => this.#dial(), this.#delayMs * (0.75 + Math.random() / 2));
     this.#delayMs = Math.min(LONGEST_DELAY_MS, 2 * this.#delayMs);
   }
 
@@ -137,6 +148,6 @@ export class Calls {
   }
 
   #send(message: object): void {
-    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
+    if (this.#state === "live") this.#line?.send(JSON.stringify(message));
   }
 }
