@@ -75,7 +75,7 @@ test("a page sees the drives, fetches a table, and ends with the agent; others a
     { hello: { protocol: 1, version: "x", features: [] } },
     { id: 1, request: { verb: "status" } },
     { id: 2, request: { verb: "stop", force: true } },
-    { id: 3, request: { verb: "statsCsv" } },
+    { id: 3, request: { verb: "savingsFile" } },
     { id: 4, request: { verb: "unsent", paths: [], discards: false, all: false, exportTo: sandbox.folder } },
   ])
     socket.send(JSON.stringify(text));
@@ -88,7 +88,7 @@ test("a page sees the drives, fetches a table, and ends with the agent; others a
   const { ticket: download } = (byId.get(3) ?? {})["result"] as { ticket: string };
   const table = await fetch(`http://127.0.0.1:${port}/files/${download}`);
   expect(table.headers.get("content-disposition")).toMatch(/^attachment/);
-  expect(await table.text()).toContain(`${drive},${server.url}/docs,`);
+  expect(await table.text()).toMatch(/^hour,server,drive,folder,read,/);
   expect((await fetch(`http://127.0.0.1:${port}/files/${download}`)).status).toBe(403);
 
   // Built or not, the start is served to who asks for it by its own address.

@@ -38,6 +38,7 @@ const schemas = {
 type Shown = z.infer<typeof schemas.gives>["activity"][number];
 
 export const activity = agentVerb(schemas, {
+  pageAsks: schemas.asks,
   async handle(agent, { before, limit }) {
     const entries = await agent.history.activity(limit, before);
     return {

@@ -8,7 +8,7 @@ import { mount } from "./mount.ts";
 import { openPage } from "./open-page.ts";
 import { remove } from "./remove.ts";
 import { savings, savingsCsv } from "./savings.ts";
-import { statsCsv } from "./stats-csv.ts";
+import { savingsFile } from "./savings-file.ts";
 import { stats } from "./stats.ts";
 import { status } from "./status.ts";
 import { stop } from "./stop.ts";
@@ -33,7 +33,7 @@ export const AGENT_VERBS = {
   remove,
   watch,
   view,
-  statsCsv,
+  savingsFile,
   openPage,
   stop,
 };

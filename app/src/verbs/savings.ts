@@ -2,6 +2,7 @@
 // beginning, whatever was mounted when.
 import { Option } from "commander";
 import { z } from "zod";
+import type { Ledger } from "../agent/view/ledger.ts";
 import type { Counts } from "../agent/view/meter.ts";
 import { csvOf, HOUR_MS, type Savings, savingsOf, sumOf, wireBytes, workedBytes } from "../agent/view/savings.ts";
 import { askAgent } from "../cli/agent-connection.ts";
@@ -53,6 +54,7 @@ const schemas = {
 type Given = z.infer<typeof schemas.gives>;
 
 export const savings = agentVerb(schemas, {
+  pageAsks: schemas.asks,
   async handle(agent, { mountpoint, sinceMs = 0, by, limit }) {
     const ledger = await agent.history.ledger();
     const query = { sinceMs, mountpoint };
@@ -106,16 +108,23 @@ const csvSchemas = {
 export const savingsCsv = agentVerb(csvSchemas, {
   async handle(agent, { sinceMs }, call) {
     const ledger = await agent.history.ledger();
-    let isFirst = true;
-    for (const rows of ledger.pages(sinceMs, CSV_ROWS)) {
-      await call.part({ csv: csvOf(rows, isFirst) });
-      if (call.signal.aborted) return {};
-      isFirst = false;
+    for (const csv of csvPages(ledger, sinceMs)) {
+      await call.part({ csv });
+      if (call.signal.aborted) break;
     }
-    if (isFirst) await call.part({ csv: csvOf([], true) });
     return {};
   },
 });
+
+/** The ledger since a time as a text for spreadsheets, in parts; with its titles, also where it is empty. */
+export function* csvPages(ledger: Ledger, sinceMs: number): Generator<string> {
+  let isFirst = true;
+  for (const rows of ledger.pages(sinceMs, CSV_ROWS)) {
+    yield csvOf(rows, isFirst);
+    isFirst = false;
+  }
+  if (isFirst) yield csvOf([], true);
+}
 
 /** Returns when the day of a time began, in this computer's time zone. */
 function midnight(ms: number): number {

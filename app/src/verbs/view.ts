@@ -31,6 +31,7 @@ export const viewSchemas = {
 };
 
 export const view = agentVerb(viewSchemas, {
+  pageAsks: viewSchemas.asks,
   async handle(agent, { wants }, call) {
     await agent.views.follow(wants, call);
     return {};

@@ -43,17 +43,20 @@ async function openClient(port: number, session: string): Promise<CallClient<typ
 test("a page may call these verbs, and may name no files of this machine", () => {
   const table = pageTable(AGENT_VERBS);
   expect(Object.keys(table).toSorted()).toEqual([
+    "activity",
     "find",
     "flush",
     "login",
     "logout",
     "mount",
     "remove",
+    "savings",
+    "savingsFile",
     "stats",
-    "statsCsv",
     "status",
     "unmount",
     "unsent",
+    "view",
     "watch",
   ]);
   const refuses = (verb: string, request: object, field: object): void => {
@@ -146,10 +149,10 @@ onLinux("runnel ui", () => {
     const client = await openClient(port, session);
     const url = "ws://127.0.0.1:1/docs";
     await client.ask("mount", { url, mountpoint, mode: "sync" });
-    const { ticket } = await client.ask("statsCsv", {});
+    const { ticket } = await client.ask("savingsFile", {});
     const csv = await ask(port, `/files/${ticket}`);
-    expect(csv.headers["content-disposition"]).toMatch(/^attachment; filename="runnel-stats\.csv"/);
-    expect(csv.text).toContain(`${mountpoint},${url},0,1000,`);
+    expect(csv.headers["content-disposition"]).toMatch(/^attachment; filename="runnel-savings\.csv"/);
+    expect(csv.text).toMatch(/^hour,server,drive,folder,read,/);
     for (const verb of ["stop", "openPage"] as const)
       await expect(client.ask(verb, {} as never)).rejects.toMatchObject({ kind: "Unsupported" });
     await client.ask("unmount", { mountpoint, force: false });
@@ -177,7 +180,7 @@ onLinux("runnel ui", () => {
     const { home } = makePlace();
     await startFakeAgent(home).firstLine;
     const face = await control(home);
-    await expect(face.ask("statsCsv", {})).rejects.toMatchObject({ kind: "Unavailable" });
+    await expect(face.ask("savingsFile", {})).rejects.toMatchObject({ kind: "Unavailable" });
     face.close();
   });
 });

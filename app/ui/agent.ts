@@ -1,0 +1,32 @@
+// The agent as the page knows it: its calls, what it shows, the words. Types alone come from the agent's own code.
+import { createContext, useContext } from "react";
+import type { Calls } from "../../shared/ui/calls.ts";
+import type { View, ViewStore } from "../../shared/ui/view-store.ts";
+import { type Say, words } from "../../shared/ui/words.ts";
+import type { Head } from "../src/agent/view/head.ts";
+import type { ActivityItem } from "../src/agent/view/history.ts";
+import type { DriveItem, TransferItem } from "../src/agent/view/views.ts";
+import { WORDS, type WordId } from "./words/en.ts";
+
+export type AgentLists = {
+  drives: readonly DriveItem[];
+  transfers: readonly TransferItem[];
+  lately: readonly ActivityItem[];
+};
+export type AgentView = View<Head, AgentLists>;
+export const AGENT_LISTS = ["drives", "transfers", "lately"] as const;
+
+export const say: Say<WordId> = words(WORDS);
+
+export interface AgentPage {
+  calls: Calls;
+  store: ViewStore<Head, AgentLists>;
+}
+
+export const AgentContext = createContext<AgentPage | undefined>(undefined);
+
+export function useAgent(): AgentPage {
+  const page = useContext(AgentContext);
+  if (page === undefined) throw new Error("A view stands outside of the page.");
+  return page;
+}

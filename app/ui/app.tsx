@@ -1,0 +1,94 @@
+// The frame around all views: the one sentence at the top, the pages at the side, and what is wrong with the line to the agent.
+import { ArrowLeftRight, ChartColumn, CircleHelp, Files, House, Plus, Unplug } from "lucide-react";
+import type { ReactNode } from "react";
+import { Link, Route, Switch, useLocation } from "wouter";
+import { useView } from "../../shared/ui/view-store.ts";
+import { Notice, Skeleton } from "../../shared/ui/widgets/notice.tsx";
+import { StateIcon } from "../../shared/ui/widgets/state-icon.tsx";
+import { type AgentView, say, useAgent } from "./agent.ts";
+import { AddView } from "./views/add.tsx";
+import { ConflictsView } from "./views/conflicts.tsx";
+import { HelpView } from "./views/help.tsx";
+import { HomeView } from "./views/home.tsx";
+import { SavingsView } from "./views/savings.tsx";
+
+const ICON = 18;
+
+const PAGES = [
+  { path: "/", word: "navHome", icon: <House size={ICON} aria-hidden="true" />, view: HomeView },
+  { path: "/savings", word: "navSavings", icon: <ChartColumn size={ICON} aria-hidden="true" />, view: SavingsView },
+  { path: "/conflicts", word: "navConflicts", icon: <Files size={ICON} aria-hidden="true" />, view: ConflictsView },
+  { path: "/add", word: "navAdd", icon: <Plus size={ICON} aria-hidden="true" />, view: AddView },
+  { path: "/help", word: "navHelp", icon: <CircleHelp size={ICON} aria-hidden="true" />, view: HelpView },
+] as const;
+
+export function App(): ReactNode {
+  const { store } = useAgent();
+  const view = useView(store);
+  return (
+    <div className="window">
+      <HeadBar view={view} />
+      <SideBar conflicts={view.shown?.lists.drives?.reduce((sum, { conflicts }) => sum + conflicts, 0) ?? 0} />
+      <main tabIndex={-1}>
+        <LineNotice view={view} />
+        <Switch>
+          {PAGES.map(({ path, view: View }) => (
+            <Route key={path} path={path}>
+              <View view={view} />
+            </Route>
+          ))}
+        </Switch>
+      </main>
+    </div>
+  );
+}
+
+function HeadBar({ view: { shown } }: { view: AgentView }): ReactNode {
+  return (
+    <header className="head">
+      {shown === undefined ? (
+        <Skeleton width={260} height={22} />
+      ) : (
+        <>
+          <StateIcon state={shown.head.state} size={24} />
+          <div role="status">
+            <h1>{shown.head.sentence}</h1>
+            {shown.head.next !== null && <p className="quiet small">{shown.head.next}</p>}
+          </div>
+        </>
+      )}
+    </header>
+  );
+}
+
+function SideBar({ conflicts }: { conflicts: number }): ReactNode {
+  const [location] = useLocation();
+  return (
+    <nav aria-label={say("navLabel")}>
+      <ul>
+        {PAGES.map(({ path, word, icon }) => (
+          <li key={path}>
+            <Link href={path} aria-current={location === path ? "page" : undefined}>
+              {icon}
+              <span>{say(word)}</span>
+              {word === "navConflicts" && conflicts > 0 && <span className="badge">{conflicts}</span>}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+function LineNotice({ view: { line } }: { view: AgentView }): ReactNode {
+  if (line === "live") return null;
+  const [word, icon] =
+    line === "connecting"
+      ? (["lineConnecting", <ArrowLeftRight key="icon" size={ICON} aria-hidden="true" />] as const)
+      : ([line === "lost" ? "lineLost" : "lineEnded", <Unplug key="icon" size={ICON} aria-hidden="true" />] as const);
+  return (
+    <Notice tone={line === "connecting" ? "calm" : "warning"} icon={icon}>
+      {say(word)}
+    </Notice>
+  );
+}

@@ -1,0 +1,34 @@
+// Begins the page: takes the session that the agent gave it, dials the agent, draws.
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import type { Head } from "../src/agent/view/head.ts";
+import { Calls } from "../../shared/ui/calls.ts";
+import "../../shared/ui/tokens.css";
+import "../../shared/ui/base.css";
+import "../../shared/ui/widgets/widgets.css";
+import { socketLine } from "../../shared/ui/socket-line.ts";
+import { ViewStore } from "../../shared/ui/view-store.ts";
+import { TipProvider } from "../../shared/ui/widgets/tip.tsx";
+import { AGENT_LISTS, AgentContext, type AgentLists, say } from "./agent.ts";
+import { App } from "./app.tsx";
+import "./app.css";
+import { enter } from "./session.ts";
+
+const root = document.getElementById("root");
+if (root === null) throw new Error("The page has no root.");
+const session = await enter();
+const calls = new Calls({
+  dial: (events) => socketLine(`${location.origin.replace(/^http/, "ws")}/calls`, session, events),
+  version: "page",
+  lost: say("callLost"),
+});
+const store = new ViewStore<Head, AgentLists>(calls, AGENT_LISTS);
+createRoot(root).render(
+  <StrictMode>
+    <AgentContext value={{ calls, store }}>
+      <TipProvider>
+        <App />
+      </TipProvider>
+    </AgentContext>
+  </StrictMode>,
+);

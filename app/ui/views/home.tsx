@@ -1,0 +1,205 @@
+// Home: how the drives are, whether the machine may be switched off, what moves now, what happened lately.
+import { ArrowDown, ArrowUp, Ellipsis, HardDrive, Plus, Power, PowerOff, Send, Trash2 } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { Link } from "wouter";
+import { formatBytes, formatDuration, formatPercent, formatRate } from "../../../shared/ui/format.ts";
+import { IconButton } from "../../../shared/ui/widgets/button.tsx";
+import { Confirm } from "../../../shared/ui/widgets/dialog.tsx";
+import { Menu } from "../../../shared/ui/widgets/menu.tsx";
+import { Moment } from "../../../shared/ui/widgets/moment.tsx";
+import { Empty, Notice, Skeleton } from "../../../shared/ui/widgets/notice.tsx";
+import { Progress } from "../../../shared/ui/widgets/progress.tsx";
+import { StateIcon } from "../../../shared/ui/widgets/state-icon.tsx";
+import type { ActivityItem } from "../../src/agent/view/history.ts";
+import type { DriveItem, TransferItem } from "../../src/agent/view/views.ts";
+import { type AgentView, say, useAgent } from "../agent.ts";
+
+const ICON = 18;
+const ROW_PIXELS = 56;
+
+export function HomeView({ view: { shown } }: { view: AgentView }): ReactNode {
+  const { drives, transfers, lately } = shown?.lists ?? {};
+  return (
+    <>
+      {drives === undefined ? <Skeleton height={44} /> : <MayStop drives={drives} />}
+      <Section title={say("drives")} items={drives} empty={<NoDrives />}>
+        {(drive) => <DriveRow key={drive.key} drive={drive} />}
+      </Section>
+      <Section
+        title={say("now")}
+        items={transfers}
+        leftOut={shown?.leftOut.transfers ?? 0}
+        empty={<p className="empty-line">{say("nothingMoves")}</p>}
+      >
+        {(transfer) => <TransferRow key={transfer.key} transfer={transfer} />}
+      </Section>
+      <Section
+        title={say("lately")}
+        items={lately?.toSorted((one, other) => other.toMs - one.toMs)}
+        leftOut={shown?.leftOut.lately ?? 0}
+        empty={<p className="empty-line">{say("nothingLately")}</p>}
+      >
+        {(event) => <EventRow key={event.key} event={event} />}
+      </Section>
+    </>
+  );
+}
+
+interface SectionProps<Item> {
+  title: string;
+  /** undefined: they have not come yet. */
+  items: readonly Item[] | undefined;
+  leftOut?: number;
+  empty: ReactNode;
+  children(item: Item): ReactNode;
+}
+
+function Section<Item>({ title, items, leftOut = 0, empty, children }: SectionProps<Item>): ReactNode {
+  return (
+    <section className="card">
+      <header>
+        <h2>{title}</h2>
+      </header>
+      {items === undefined ? (
+        <div className="pad">
+          <Skeleton height={ROW_PIXELS - 16} />
+        </div>
+      ) : items.length === 0 ? (
+        empty
+      ) : (
+        <ul className="items">{items.map((item) => children(item))}</ul>
+      )}
+      {leftOut > 0 && <p className="empty-line small">{say("andMore", { count: leftOut })}</p>}
+    </section>
+  );
+}
+
+/** Answers the question that a person has before closing the lid. */
+function MayStop({ drives }: { drives: readonly DriveItem[] }): ReactNode {
+  const count = drives.reduce((sum, { unsentFiles }) => sum + unsentFiles, 0);
+  const size = formatBytes(drives.reduce((sum, { unsentBytes }) => sum + unsentBytes, 0));
+  const isOffline = drives.some(({ state, unsentFiles }) => state === "offline" && unsentFiles > 0);
+  if (drives.length === 0) return null;
+  if (count === 0) return <Notice icon={<PowerOff size={ICON} aria-hidden="true" />}>{say("mayStopYes")}</Notice>;
+  return (
+    <Notice tone="warning" icon={<Power size={ICON} aria-hidden="true" />}>
+      {isOffline ? say("mayStopOffline", { count }) : say("mayStopNo", { count, size })}
+    </Notice>
+  );
+}
+
+function NoDrives(): ReactNode {
+  return (
+    <Empty
+      icon={<HardDrive size={28} aria-hidden="true" />}
+      title={say("noDrives")}
+      action={
+        <Link href="/add" className="button primary">
+          <Plus size={ICON} aria-hidden="true" />
+          {say("navAdd")}
+        </Link>
+      }
+    >
+      {say("noDrivesHint")}
+    </Empty>
+  );
+}
+
+function DriveRow({ drive }: { drive: DriveItem }): ReactNode {
+  const { calls } = useAgent();
+  const { key: mountpoint, url, state, sentence, unsentFiles, unsentBytes, cacheBytes, problems } = drive;
+  const [isAsking, setAsking] = useState(false);
+  const [problem, setProblem] = useState("");
+  const flush = (): void => {
+    calls.ask("flush", { mountpoint, applied: false }).then(
+      () => setProblem(""),
+      (error: Error) => setProblem(error.message),
+    );
+  };
+  return (
+    <li>
+      <StateIcon state={state} />
+      <div className="one-line">
+        <strong>{nameOf(mountpoint)}</strong> <span className="quiet">{sentence}</span>
+        <div className="details small quiet">
+          <span className="one-line">{mountpoint}</span>
+          <span className="one-line">{url}</span>
+          <span>{say("driveCache", { size: formatBytes(cacheBytes) })}</span>
+          {unsentFiles > 0 && <span>{say("driveUnsent", { count: unsentFiles, size: formatBytes(unsentBytes) })}</span>}
+        </div>
+        {[...problems, ...(problem === "" ? [] : [problem])].map((each) => (
+          <p key={each} className="small error">
+            {each}
+          </p>
+        ))}
+      </div>
+      <Menu
+        items={[
+          { label: say("driveFlush"), icon: <Send size={16} aria-hidden="true" />, choose: flush },
+          {
+            label: say("driveUnmount"),
+            icon: <Trash2 size={16} aria-hidden="true" />,
+            isDangerous: true,
+            choose: () => setAsking(true),
+          },
+        ]}
+      >
+        <IconButton label={say("driveMenu", { name: nameOf(mountpoint) })} icon={<Ellipsis size={ICON} />} />
+      </Menu>
+      <Confirm
+        title={say("unmountTitle", { name: nameOf(mountpoint) })}
+        consequence={say("unmountConsequence")}
+        act={say("driveUnmount")}
+        cancel={say("cancel")}
+        isOpen={isAsking}
+        close={() => setAsking(false)}
+        confirm={async () => {
+          await calls.ask("unmount", { mountpoint, force: false });
+        }}
+      />
+    </li>
+  );
+}
+
+function TransferRow({ transfer }: { transfer: TransferItem }): ReactNode {
+  const { direction, path, files, totalBytes, doneBytes, reusedBytes, bytesPerSecond, leftMs, waitsFor } = transfer;
+  const isUp = direction === "up";
+  const details = [
+    say("transferDone", { done: formatBytes(doneBytes), total: formatBytes(totalBytes) }),
+    ...(bytesPerSecond > 0 ? [formatRate(bytesPerSecond)] : []),
+    ...(reusedBytes > 0 ? [say("transferReused", { share: formatPercent(reusedBytes / totalBytes) })] : []),
+    ...(leftMs === null ? [] : [say("transferLeft", { time: formatDuration(leftMs) })]),
+    ...(waitsFor.length === 0 ? [] : [say("transferWaits", { who: waitsFor.join(", ") })]),
+  ];
+  return (
+    <li>
+      {isUp ? <ArrowUp size={ICON} aria-hidden="true" /> : <ArrowDown size={ICON} aria-hidden="true" />}
+      <div className="one-line">
+        <span className="unseen">{say(isUp ? "uploading" : "downloading")}</span>
+        <div className="one-line">{files > 1 ? `${path} (${say("transferFiles", { count: files })})` : path}</div>
+        <Progress share={totalBytes === 0 ? 1 : doneBytes / totalBytes} label={path} />
+        <div className="details small quiet">
+          {details.map((each) => (
+            <span key={each}>{each}</span>
+          ))}
+        </div>
+      </div>
+      <span />
+    </li>
+  );
+}
+
+function EventRow({ event: { sentence, toMs } }: { event: ActivityItem }): ReactNode {
+  return (
+    <li className="event">
+      <span>{sentence}</span>
+      <span className="small quiet">
+        <Moment atMs={toMs} />
+      </span>
+    </li>
+  );
+}
+
+export function nameOf(mountpoint: string): string {
+  return mountpoint.split(/[/\\]/).findLast((part) => part !== "") ?? mountpoint;
+}

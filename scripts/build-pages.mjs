@@ -1,0 +1,100 @@
+// Builds the pages: app/ui, the agent's window, into app/ui/dist. Messages of a catalogue (words/*.ts) are compiled here, so that no parser of them is in a
+// page. `--pseudo` builds the pages in a made-up language, longer and with accents, which shows what does not fit and what was never translated.
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { compileMessage } from "@lingui/message-utils/compileMessage";
+import { build } from "esbuild";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+/** Folder of a page → its title. */
+const PAGES = { "app/ui": "Runnel" };
+const isPseudo = process.argv.includes("--pseudo");
+
+/** Turns a catalogue of messages into a module of compiled ones. */
+const catalogues = {
+  name: "catalogues",
+  setup({ onLoad }) {
+    onLoad({ filter: /\/words\/\w+\.ts$/ }, async ({ path }) => {
+      const { WORDS } = await import(pathToFileURL(path).href);
+      const compiled = Object.entries(WORDS).map(([id, message]) => [
+        id,
+        compileMessage(isPseudo ? pseudo(message) : message),
+      ]);
+      return { contents: `export const WORDS = ${JSON.stringify(Object.fromEntries(compiled))};`, loader: "js" };
+    });
+  },
+};
+
+/** Puts accents on the letters outside of braces, and makes the message longer by a third. */
+function pseudo(message) {
+  const accents = {
+    a: "á",
+    e: "ë",
+    i: "ï",
+    o: "ö",
+    u: "ü",
+    c: "ç",
+    n: "ñ",
+    s: "š",
+    y: "ý",
+    A: "Á",
+    E: "Ë",
+    O: "Ö",
+    U: "Ü",
+  };
+  let depth = 0;
+  const letters = Array.from(message, (letter) => {
+    if (letter === "{") depth++;
+    if (letter === "}") depth--;
+    return depth === 0 ? (accents[letter] ?? letter) : letter;
+  });
+  return `[${letters.join("")}${"·".repeat(Math.ceil(message.length / 3))}]`;
+}
+
+async function buildPage(folder, title) {
+  const out = join(ROOT, folder, "dist");
+  await rm(out, { recursive: true, force: true });
+  const { metafile } = await build({
+    entryPoints: [join(ROOT, folder, "main.tsx")],
+    outdir: join(out, "assets"),
+    entryNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
+    assetNames: "[name]-[hash]",
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    target: ["es2022"],
+    jsx: "automatic",
+    minify: true,
+    metafile: true,
+    define: { "process.env.NODE_ENV": '"production"' },
+    plugins: [catalogues],
+    legalComments: "linked",
+    logLevel: "warning",
+  });
+  const entry = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint?.endsWith("main.tsx"));
+  if (entry === undefined) throw new Error(`${folder} has no main.tsx.`);
+  const [script, { cssBundle }] = entry;
+  const style = cssBundle === undefined ? "" : `<link rel="stylesheet" href="/assets/${basename(cssBundle)}">`;
+  await mkdir(out, { recursive: true });
+  await writeFile(
+    join(out, "index.html"),
+    `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<link rel="icon" href="data:,">
+${style}
+<script type="module" src="/assets/${basename(script)}"></script>
+</head>
+<body><div id="root"></div></body>
+</html>
+`,
+  );
+}
+
+for (const [folder, title] of Object.entries(PAGES)) await buildPage(folder, title);

@@ -1,0 +1,32 @@
+// What a call answers, for a component: asked when it appears, when its request changes, and when the line is back.
+import { useCallback, useEffect, useState, useSyncExternalStore } from "react";
+import type { Calls } from "./calls.ts";
+
+export interface Answered<Result> {
+  /** undefined: it has not come yet. */
+  result: Result | undefined;
+  /** A sentence for a person; "" when it went well. */
+  problem: string;
+  again(): void;
+}
+
+/** `request` must be the same object, or of the same content, while it asks for the same. */
+export function useAnswer<Result>(calls: Calls, verb: string, request: object): Answered<Result> {
+  const line = useSyncExternalStore(calls.listen, () => calls.state);
+  const [answered, setAnswered] = useState<{ result?: Result; problem: string }>({ problem: "" });
+  const [count, setCount] = useState(0);
+  const asked = JSON.stringify(request);
+  useEffect(() => {
+    if (line !== "live") return undefined;
+    const abort = new AbortController();
+    calls.ask<Result>(verb, JSON.parse(asked) as object, { signal: abort.signal }).then(
+      (result) => !abort.signal.aborted && setAnswered({ result, problem: "" }),
+      (error: unknown) =>
+        !abort.signal.aborted &&
+        setAnswered((before) => ({ ...before, problem: error instanceof Error ? error.message : String(error) })),
+    );
+    return () => abort.abort();
+  }, [calls, verb, asked, line, count]);
+  const again = useCallback(() => setCount((before) => before + 1), []);
+  return { result: answered.result, problem: answered.problem, again };
+}

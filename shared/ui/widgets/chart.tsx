@@ -1,0 +1,101 @@
+// A chart of bytes over time: what programs worked with, and what of it crossed the wire. It is drawn on a canvas, in the colours of the page; a table
+// beside it says the same to who cannot see it. In a chunk of its own, since few pages have one.
+import { type ReactNode, useEffect, useRef } from "react";
+import UPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { formatBytes, formatClockTime, formatDay } from "../format.ts";
+
+export interface ChartSeries {
+  label: string;
+  /** Bytes at each time. */
+  bytes: readonly number[];
+}
+
+interface ChartProps {
+  label: string;
+  /** Times in milliseconds, ascending. */
+  timesMs: readonly number[];
+  series: readonly ChartSeries[];
+  heightPixels: number;
+  /** Whether a step is a day, not an hour. */
+  isDaily: boolean;
+}
+
+const MS = 1000;
+const HOUR_SECONDS = 3600;
+const COLOURS = ["--series-2", "--series-1"];
+
+export function Chart({ label, timesMs, series, heightPixels, isDaily }: ChartProps): ReactNode {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return undefined;
+    const colour = (name: string): string => resolved(element, name);
+    const axis = {
+      stroke: colour("--text-quiet"),
+      grid: { stroke: colour("--line"), width: 1 },
+      ticks: { show: false },
+      font: `11px ${getComputedStyle(element).fontFamily}`,
+    };
+    const halfStep =
+      timesMs.length > 1 ? ((timesMs.at(-1) ?? 0) - (timesMs[0] ?? 0)) / (timesMs.length - 1) / 2 / MS : HOUR_SECONDS;
+    const bars = UPlot.paths.bars?.({ size: [0.7, 40], radius: 0.1 });
+    const draw = (): UPlot =>
+      new UPlot(
+        {
+          width: element.clientWidth,
+          height: heightPixels,
+          legend: { show: false },
+          cursor: { show: false },
+          // Half a step beside the first and the last, so that their bars are whole.
+          scales: {
+            x: { time: true, range: (_plot, min, max) => [min - halfStep, max + halfStep] },
+            y: { range: (_plot, _min, max) => [0, Math.max(1, max)] },
+          },
+          axes: [
+            {
+              ...axis,
+              values: (_plot, ticks) => ticks.map((at) => (isDaily ? formatDay(at * MS) : formatClockTime(at * MS))),
+            },
+            { ...axis, size: 64, values: (_plot, ticks) => ticks.map(formatBytes) },
+          ],
+          series: [
+            {},
+            ...series.map(({ label: name }, index) => ({
+              label: name,
+              fill: colour(COLOURS[index] ?? "--series-1"),
+              ...(bars === undefined ? {} : { paths: bars }),
+              points: { show: false },
+            })),
+          ],
+        },
+        [timesMs.map((at) => at / MS), ...series.map(({ bytes }) => [...bytes])],
+        element,
+      );
+    let plot = draw();
+    const redraw = (): void => {
+      plot.destroy();
+      plot = draw();
+    };
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
+    scheme.addEventListener("change", redraw);
+    const size = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: heightPixels }));
+    size.observe(element);
+    return () => {
+      scheme.removeEventListener("change", redraw);
+      size.disconnect();
+      plot.destroy();
+    };
+  }, [timesMs, series, heightPixels, isDaily]);
+  return <div ref={place} role="img" aria-label={label} style={{ height: heightPixels }} />;
+}
+
+/** A canvas knows no variables and no light-dark(): the browser says what the colour is. */
+function resolved(within: HTMLElement, variable: string): string {
+  const probe = document.createElement("span");
+  probe.style.color = `var(${variable})`;
+  within.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}

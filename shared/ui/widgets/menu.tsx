@@ -1,0 +1,35 @@
+// A menu that opens from a button.
+import { DropdownMenu } from "radix-ui";
+import type { ReactNode } from "react";
+
+export interface MenuItem {
+  label: string;
+  icon?: ReactNode;
+  isDangerous?: boolean;
+  isDisabled?: boolean;
+  choose(): void;
+}
+
+/** `children`: the one button that opens it. */
+export function Menu({ items, children }: { items: readonly MenuItem[]; children: ReactNode }): ReactNode {
+  return (
+    <DropdownMenu.Root>
+      <DropdownMenu.Trigger asChild>{children}</DropdownMenu.Trigger>
+      <DropdownMenu.Portal>
+        <DropdownMenu.Content className="menu" align="end" sideOffset={4} collisionPadding={8}>
+          {items.map(({ label, icon, isDangerous = false, isDisabled = false, choose }) => (
+            <DropdownMenu.Item
+              key={label}
+              className={isDangerous ? "danger" : ""}
+              disabled={isDisabled}
+              onSelect={choose}
+            >
+              {icon}
+              {label}
+            </DropdownMenu.Item>
+          ))}
+        </DropdownMenu.Content>
+      </DropdownMenu.Portal>
+    </DropdownMenu.Root>
+  );
+}
