@@ -5,18 +5,13 @@ import type { Clock, Disk, TlsIdentity } from "@runnel/shared";
 import { fingerprintOf } from "@runnel/shared";
 import { openData } from "../served-folders.ts";
 import { ServingLock } from "../volume/serving-lock.ts";
-import { DeviceRegistry, type Invitation } from "./device-registry.ts";
+import { DeviceRegistry } from "./device-registry.ts";
 import { givenIdentity, vouchesForItself } from "./given-identity.ts";
 import { OWN_FOLDER } from "./own-folder.ts";
 import { hasOwnIdentity, ownIdentity } from "./own-identity.ts";
 
 const PRIVATE_MODE = 0o700;
 const NOTE = "serving";
-
-export interface Invited {
-  secret: string;
-  untilMs: number;
-}
 
 export interface Security {
   /** Identity for TLS; undefined when nobody has been invited yet. */
@@ -27,7 +22,7 @@ export interface Security {
   readonly fingerprint: string | undefined;
   devices: DeviceRegistry;
   /** Invites somebody to become a device; the server has a key from then on. */
-  invite(invitation: Invitation): Promise<Invited>;
+  invite: DeviceRegistry["invite"];
   /** The server's own. */
   folder: string;
   /** When the server has ended. */
