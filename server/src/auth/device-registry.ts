@@ -2,7 +2,7 @@
 // revoked. A change holds at once; what is granted is durable before it is reported.
 // oxlint-disable-next-line no-restricted-imports -- of one secret
 import { createHash, randomBytes } from "node:crypto";
-import type { Clock, DiskRoot } from "@runnel/shared";
+import type { Clock, DiskRoot, RequestOf } from "@runnel/shared";
 import { LIMITS, RunnelError } from "@runnel/shared";
 import { type Device, type Invite, type Right, readRegistry, writeRegistry } from "./registry-file.ts";
 
@@ -29,12 +29,6 @@ export interface ListedInvite {
   hasRunOut: boolean;
   /** The name of the device that used it. */
   usedBy: string | undefined;
-}
-
-export interface Joining {
-  secret: string;
-  token: string;
-  name: string;
 }
 
 export interface Joined {
@@ -121,7 +115,7 @@ export class DeviceRegistry {
    * Uses an invite up. The same token may come again, as after a lost answer, and is answered the same. @throws Denied
    * with the sentence that its person needs; Revoked.
    */
-  async join({ secret, token, name }: Joining): Promise<Joined> {
+  async join({ secret, token, name }: RequestOf<"join">): Promise<Joined> {
     const invite = this.invites.get(digestOf(secret));
     if (invite === undefined) throw denied("This invite is not known here. Ask for a new one.");
     let device = this.find(token);

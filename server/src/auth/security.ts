@@ -7,19 +7,13 @@ import { AuditLog } from "../audit/audit-log.ts";
 import { type RecordedSettings, recordChanges } from "../audit/recorded-settings.ts";
 import { openData } from "../served-folders.ts";
 import { ServingLock } from "../volume/serving-lock.ts";
-import { DeviceRegistry, type Invitation } from "./device-registry.ts";
+import { DeviceRegistry } from "./device-registry.ts";
 import { givenIdentity, vouchesForItself } from "./given-identity.ts";
 import { OWN_FOLDER } from "./own-folder.ts";
 import { hasOwnIdentity, ownIdentity } from "./own-identity.ts";
 
 const PRIVATE_MODE = 0o700;
 const NOTE = "serving";
-
-export interface Invited {
-  id: string;
-  secret: string;
-  untilMs: number;
-}
 
 export interface Security {
   /** Identity for TLS; undefined when nobody has been invited yet. */
@@ -30,7 +24,7 @@ export interface Security {
   readonly fingerprint: string | undefined;
   devices: DeviceRegistry;
   /** Invites somebody to become a device; the server has a key from then on. */
-  invite(invitation: Invitation): Promise<Invited>;
+  invite: DeviceRegistry["invite"];
   audit: AuditLog;
   /** Records which volumes and settings are others than at the last start. */
   recordChanges(now: RecordedSettings): Promise<void>;

@@ -97,7 +97,7 @@ export interface CommitQueueDeps {
   meta: MetaStore;
   clock: Clock;
   space: FreeSpace;
-  /** Where the index ends, as the meta store's facts say. */
+  /** End of what the index has of the log, as the facts of the meta store say. */
   indexedTo: LogEnd;
   /** Called for changes in seq order, those that are one together, before their submissions resolve. */
   committed(published: readonly Published[]): void;

@@ -1,4 +1,4 @@
-// Names and paths of a volume: what may be one, and the key under which names that look the same are found. Names are
+// Names of a volume: what may be one, and the key under which names that look the same are found. Names are
 // stored as they are given; nothing here changes them.
 import { RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
@@ -8,7 +8,7 @@ import { isTextOfName } from "./name-text.ts";
 export const STORE_FOLDER = ".runnel-store";
 
 /** Sent as detail.rule of BadName. */
-export type NameRule = "reserved" | "UTF-8" | "bytes" | "characters" | "length" | "depth";
+export type NameRule = "reserved" | "UTF-8" | "bytes" | "characters" | "length";
 
 const SENTENCES: Record<NameRule, string> = {
   reserved: `A name must not be empty, ".", ".." or "${STORE_FOLDER}".`,
@@ -16,7 +16,6 @@ const SENTENCES: Record<NameRule, string> = {
   bytes: "Characters U+F780 to U+F7FF stand for bytes that are not UTF-8, which those in the name would be.",
   characters: 'A name must not have "/" or a NUL in it.',
   length: `A name must not be longer than ${LIMITS.nameBytes} bytes in UTF-8.`,
-  depth: `A path must not lead through more than ${LIMITS.depth} folders.`,
 };
 
 /** The rule that a name breaks, if it breaks one. */
@@ -37,17 +36,6 @@ export function checkName(name: string): void {
 /** Returns true when a volume can have this name: it stands in URLs, and a folder of the server's data has it. */
 export function isVolumeName(name: string): boolean {
   return /^[\p{L}\p{N}][\p{L}\p{N}\p{M} ._-]{0,99}$/u.test(name);
-}
-
-/**
- * The names on the way from the root of a volume: of "a/b", or of names one by one; none for the root itself, "".
- * @throws RunnelError BadName for a name that is none (also for "/a", "a/" and "a//b"), and beyond the depth limit.
- */
-export function pathNames(path: string | readonly string[]): string[] {
-  const names = typeof path !== "string" ? [...path] : path === "" ? [] : path.split("/");
-  if (names.length > LIMITS.depth + 1) throw badName("depth");
-  for (const name of names) checkName(name);
-  return names;
 }
 
 /**

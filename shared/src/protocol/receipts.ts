@@ -7,7 +7,7 @@ const STEP_BYTES = 16 * 1024;
 const GAP_MS = 1;
 const DELAY_MS = 5;
 
-export interface ReceiptsParts {
+export interface ReceiptsDeps {
   clock: Clock;
   /** Asked again after a moment where it is not so. */
   mayAcknowledge(): boolean;
@@ -16,19 +16,19 @@ export interface ReceiptsParts {
 }
 
 export class Receipts {
-  private readonly parts: ReceiptsParts;
+  private readonly deps: ReceiptsDeps;
   private receivedBytes = 0;
   private acknowledgedBytes = 0;
   private acknowledgedMs = -Infinity;
   private timer: Timer | undefined;
   private isSoon = false;
 
-  constructor(parts: ReceiptsParts) {
-    this.parts = parts;
+  constructor(deps: ReceiptsDeps) {
+    this.deps = deps;
   }
 
   received(bytes: number): void {
-    const { clock } = this.parts;
+    const { clock } = this.deps;
     this.receivedBytes += bytes;
     if (this.receivedBytes - this.acknowledgedBytes < STEP_BYTES) this.timer ??= this.after(DELAY_MS);
     else if (clock.bootMs() - this.acknowledgedMs >= GAP_MS) this.acknowledge();
@@ -44,11 +44,11 @@ export class Receipts {
   }
 
   private after(ms: number): Timer {
-    return this.parts.clock.after(ms, () => this.acknowledge());
+    return this.deps.clock.after(ms, () => this.acknowledge());
   }
 
   private acknowledge(): void {
-    const { clock, mayAcknowledge, say } = this.parts;
+    const { clock, mayAcknowledge, say } = this.deps;
     this.timer?.cancel();
     if (!mayAcknowledge()) {
       this.timer = this.after(DELAY_MS);

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { LIMITS } from "../../src/limits.ts";
-import { checkName, foldKey, nameFault, pathNames } from "../../src/model/names.ts";
+import { checkName, foldKey, nameFault } from "../../src/model/names.ts";
 
 describe("a name", () => {
   test.each([
@@ -35,31 +34,6 @@ describe("a name", () => {
     expect(nameFault(name)).toBe(rule);
     if (rule === undefined) expect(checkName(name)).toBeUndefined();
     else expect(() => checkName(name)).toThrow(expect.objectContaining({ kind: "BadName", detail: { rule } }));
-  });
-});
-
-describe("a path", () => {
-  test("is its names, from a string or one by one", () => {
-    expect(pathNames("")).toEqual([]);
-    expect(pathNames("a/b c/…")).toEqual(["a", "b c", "…"]);
-    expect(pathNames(["a", "b"])).toEqual(["a", "b"]);
-    expect(pathNames([])).toEqual([]);
-  });
-
-  test.each(["/", "/a", "a/", "a//b", "a/./b", "../a", "a/.runnel-store/b"])("is not %j", (path) => {
-    expect(() => pathNames(path)).toThrow(expect.objectContaining({ kind: "BadName", detail: { rule: "reserved" } }));
-  });
-
-  test("cannot hide a separator in a name", () => {
-    expect(() => pathNames(["a/b"])).toThrow(expect.objectContaining({ kind: "BadName" }));
-  });
-
-  test("leads through so many folders and no more", () => {
-    const names = Array<string>(LIMITS.depth + 1).fill("d");
-    expect(pathNames(names)).toHaveLength(LIMITS.depth + 1);
-    expect(() => pathNames([...names, "d"])).toThrow(
-      expect.objectContaining({ kind: "BadName", detail: { rule: "depth" } }),
-    );
   });
 });
 
