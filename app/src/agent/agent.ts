@@ -10,6 +10,11 @@ import { quoted } from "./control/quoted.ts";
 import type { Mount, MountSettings } from "./mount.ts";
 import type { FoundEntry } from "./mount-status.ts";
 import type { LoggedIn, LoggedOut, LoginRequest } from "./servers/login-schemas.ts";
+import type { HistoryStore } from "./view/history-store.ts";
+import { History } from "./view/history.ts";
+import type { Happening } from "./view/mount-watch.ts";
+import type { ViewItem } from "./view/view-state.ts";
+import { Views } from "./view/views.ts";
 
 export interface AgentDeps {
   version: string;
@@ -18,7 +23,10 @@ export interface AgentDeps {
   log: Logger;
   mountTable: MountTable;
   folders: FolderView;
-  openMount(settings: MountSettings): Promise<Mount>;
+  /** `happened` takes what a person may want to know later. */
+  openMount(settings: MountSettings, happened: (happening: Happening) => void): Promise<Mount>;
+  /** Opens what is kept of activity and savings. */
+  openHistory(): Promise<HistoryStore>;
   /** Makes this device known to a server. */
   login(request: LoginRequest): Promise<LoggedIn>;
   /** Forgets the server at host:port. */
@@ -46,6 +54,10 @@ export class Agent {
   readonly deps: AgentDeps;
   /** Wall clock. */
   readonly startedMs: number;
+  /** Shows its state to those who follow the agent. */
+  readonly views: Views;
+  /** Remembers what happened and what was saved. */
+  readonly history: History;
   readonly #mounts = new Map<string, Mount>();
   /** Mount points that are being mounted or unmounted now. */
   readonly #busy = new Map<string, Promise<unknown>>();
@@ -59,6 +71,13 @@ export class Agent {
     this.startedMs = Number(deps.clock.wallNs() / 1_000_000n);
     // The lock is ours, so whoever recorded these is dead, and so are they.
     this.#lost = deps.home.readMounts();
+    const { clock, log } = deps;
+    const mounts = (): Mount[] => [...this.#mounts.values()];
+    const open = (): Promise<HistoryStore> => deps.openHistory();
+    const failed = (error: RunnelError): void => log.warn({ kind: error.kind }, "the history is not kept");
+    this.history = new History({ clock, mounts, open, failed });
+    const lately = (limit: number): ViewItem[] => this.history.lately(limit);
+    this.views = new Views({ clock, mounts, lost: () => this.#lost, lately });
   }
 
   /** True while nothing is mounted, and nothing is about to be. */
@@ -132,8 +151,10 @@ export class Agent {
     this.#mounting.push(mounting);
     this.#record();
     try {
-      const mount = await this.deps.openMount(settings);
+      await this.history.open();
+      const mount = await this.deps.openMount(settings, (happening) => this.history.happened(mounting, happening));
       this.#mounts.set(mountpoint, mount);
+      this.history.happened(mounting, { ...ABOUT_DRIVE, kind: "mounted" });
       this.deps.log.info({ url, mountpoint }, "mounted");
       const guard = await this.deps.mountTable.endWithProcess(mountpoint);
       void mount.ended.then((reason) => {
@@ -264,6 +285,9 @@ export class Agent {
     const { mountpoint, url } = mount.settings;
     if (this.#mounts.get(mountpoint) !== mount) return;
     this.#mounts.delete(mountpoint);
+    this.history.ended(mount);
+    const detail = reason === "unmounted" ? "" : reason;
+    this.history.happened(recordOf(mount), { ...ABOUT_DRIVE, kind: "unmounted", detail });
     this.#recordIfPossible();
     this.deps.log.info({ url, mountpoint, reason }, "mount ended");
     this.deps.changed?.();
@@ -283,6 +307,8 @@ export class Agent {
     this.deps.home.writeMounts([...this.drives, ...this.#lost]);
   }
 }
+
+const ABOUT_DRIVE = { path: "", files: 0, bytes: 0, detail: "" };
 
 function recordOf({ settings: { url, mountpoint } }: Mount): MountRecord {
   return { url, mountpoint };

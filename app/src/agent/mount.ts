@@ -1,6 +1,8 @@
 // A mount, as the control API sees it: one volume mapped at one mount point by the agent.
 import type { Predicate } from "@runnel/shared";
 import type { FoundEntry, MountStatistics, MountStatus, UnsentFile } from "./mount-status.ts";
+import type { FolderCounts } from "./view/meter.ts";
+import type { LiveTransfer } from "./view/transfers.ts";
 
 export interface MountSettings {
   /** wss://host:port/volume, or ws on loopback */
@@ -51,6 +53,10 @@ export interface Mount {
   status(asksServer: boolean): Promise<MountStatus>;
   statistics(): MountStatistics;
   resetStatistics(): void;
+  /** Lists what moves now, the oldest first. */
+  transfers(): LiveTransfer[];
+  /** Counts since the last call, by folder at the top of the drive; they add up to what the statistics grew by. */
+  takeCounts(): FolderCounts[];
   /**
    * Resolves when all written so far is committed (`whenApplied`: and in the server's plain files), but for what is
    * stuck, which it names. @throws Unreachable naming what waits for the server.

@@ -15,6 +15,7 @@ import type { MountDeps } from "./mounted-volume/mount-deps.ts";
 import { mountLog } from "./mount-log.ts";
 import type { Mount, MountSettings } from "./mount.ts";
 import { KnownServers } from "./servers/known-servers.ts";
+import type { Happening } from "./view/mount-watch.ts";
 import { openReplica } from "./replica/sqlite-replica.ts";
 import { VERSION } from "./version.ts";
 
@@ -38,6 +39,8 @@ export interface MountEngines {
   /** Names a client's instance: 32 hexadecimal digits, never the same twice; left out: at random. */
   newInstance?: () => string;
   log(message: string, error?: unknown): void;
+  /** Left out where nobody remembers. */
+  happened?: (happening: Happening) => void;
 }
 
 /**
@@ -46,7 +49,11 @@ export interface MountEngines {
 const OWN_SHARE = 2;
 let gate: DescriptorGate | undefined;
 
-export function openMount(settings: MountSettings, log: Logger): Promise<Mount> {
+export function openMount(
+  settings: MountSettings,
+  log: Logger,
+  happened: (happening: Happening) => void,
+): Promise<Mount> {
   const clock = new RealClock();
   gate ??= new DescriptorGate(clock, Math.floor(descriptorLimit() / OWN_SHARE));
   const servers = new KnownServers(new AgentHome().serversPath);
@@ -57,6 +64,7 @@ export function openMount(settings: MountSettings, log: Logger): Promise<Mount> 
     dialer: new WsDialer((place) => servers.trustOf(place), LocalSecrets.ofUserOr(settings.secretPath)),
     drive: kernelDrive,
     log: mountLog(log),
+    happened,
   };
   return openMountWith(engines, settings, {
     isReadOnly: servers.isReadOnly(settings.url),
@@ -146,6 +154,7 @@ export async function openMountWith(
       openFolder,
       release: () => opened.disposeAsync(),
       log: engines.log,
+      ...(engines.happened === undefined ? {} : { happened: engines.happened }),
     });
   } catch (error) {
     await opened.disposeAsync();

@@ -16,6 +16,7 @@ import {
   systemFolders,
   takeLock,
 } from "./control/index.ts";
+import type { Happening } from "./view/mount-watch.ts";
 import { AGENT_VERBS } from "../verbs/index.ts";
 import type { AgentVerb } from "../verbs/verb.ts";
 
@@ -26,7 +27,7 @@ const LOCK_WAIT_MS = 10_000;
 const LOCK_POLL_MS = 50;
 
 export interface AgentEngines extends Pick<AgentDeps, "findByUrl" | "login" | "logout" | "parsePredicate"> {
-  openMount(settings: MountSettings, log: Logger): Promise<Mount>;
+  openMount(settings: MountSettings, log: Logger, happened: (happening: Happening) => void): Promise<Mount>;
 }
 
 export interface RunningAgent {
@@ -115,11 +116,13 @@ class AgentProcess implements RunningAgent {
     const changed = (): void => this.#watchIdle();
     const { home, clock, log, version, engines } = deps;
     const mountTable = new LinuxMountTable(clock);
-    const openMount = (mount: MountSettings): Promise<Mount> => engines.openMount(mount, log);
+    const openMount: AgentDeps["openMount"] = (mount, happened) => engines.openMount(mount, log, happened);
+    const openHistory: AgentDeps["openHistory"] = async () =>
+      (await import("./view/history-store.ts")).openHistoryStore(home.historyPath);
     const host = { home, clock, log, mountTable, folders: systemFolders };
     // The server closes a connection only when its last answer is out, so that of `stop` still arrives.
     const stopped = (): void => void this.end("stop");
-    const agent = new Agent({ ...engines, ...host, openMount, version, changed, stopped });
+    const agent = new Agent({ ...engines, ...host, openMount, openHistory, version, changed, stopped });
     const table: Record<string, CallSchemas & AgentVerb> = AGENT_VERBS;
     this.#agent = agent;
     this.#server = new ControlServer({
@@ -155,6 +158,7 @@ class AgentProcess implements RunningAgent {
       this.#deps.log.error({ err: error }, "a drive could not be unmounted");
     }
     await this.#server.close();
+    await this.#agent.history.close();
     this.#deps.home.removeRecord();
     this.#deps.lock.release();
     this.#tellEnded();

@@ -49,12 +49,13 @@ export async function askRunningAgent<C extends CallSchemas>(
   verb: string,
   schemas: C,
   request: z.input<C["asks"]>,
+  part?: (part: CallPart<C>) => void,
 ): Promise<CallResult<C> | undefined> {
   const checked = checkLengths(schemas, request);
   const table = { [verb]: schemas };
   const clock = new RealClock();
   const home = new AgentHome();
-  const ask = (client: CallClient<Record<string, C>>): Promise<CallResult<C>> => client.ask(verb, checked);
+  const ask = (client: CallClient<Record<string, C>>): Promise<CallResult<C>> => client.ask(verb, checked, part);
   const client = await reach(home, clock, table);
   if (client !== undefined) return use(client, ask);
   // An agent that ended cleanly takes its record along; what a crashed one left is reported by its successor.

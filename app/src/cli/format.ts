@@ -25,6 +25,14 @@ export function formatTable(rows: readonly (readonly string[])[], others: "figur
   return rows.map((row) => row.map(aligned).join("  ").trimEnd());
 }
 
+/** Time of this computer's zone: "2026-11-24 18:30". */
+export function formatTime(ms: number): string {
+  const time = new Date(ms);
+  const two = (count: number): string => String(count).padStart(2, "0");
+  const day = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
+  return `${day} ${two(time.getHours())}:${two(time.getMinutes())}`;
+}
+
 export function formatCount(count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`;
 }

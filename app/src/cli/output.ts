@@ -7,7 +7,7 @@ import { progressBar } from "./progress-bar.ts";
 
 /** The two streams of a command. */
 export interface Sinks {
-  stdout: { write(output: string | Uint8Array): unknown; isTTY?: boolean };
+  stdout: { write(output: string | Uint8Array): unknown; isTTY?: boolean; columns?: number };
   stderr: { write(text: string): unknown; isTTY?: boolean };
   stdin?: AsyncIterable<string | Uint8Array> & { isTTY?: boolean };
 }
@@ -19,6 +19,7 @@ export class Output {
   readonly isJson: boolean;
   readonly #sinks: Sinks;
   #hasBar = false;
+  #screenLines = 0;
 
   constructor(isJson: boolean, sinks: Sinks = process) {
     this.isJson = isJson;
@@ -66,6 +67,19 @@ export class Output {
   endProgress(): void {
     if (this.#hasBar) this.#sinks.stderr.write(TO_LINE_START);
     this.#hasBar = false;
+  }
+
+  /** Shows lines in place of those that it showed before, where somebody looks at a terminal. @returns false where nobody does. */
+  screen(lines: readonly string[]): boolean {
+    const { stdout } = this.#sinks;
+    if (this.isJson || stdout.isTTY !== true) return false;
+    const columns = (stdout.columns ?? 80) - 1;
+    // A line that wraps would be two.
+    const shown = lines.map((line) => printable(line).slice(0, columns));
+    const up = this.#screenLines > 0 ? `\u001B[${this.#screenLines}A` : "";
+    stdout.write(`${up}\r\u001B[J${shown.join("\n")}\n`);
+    this.#screenLines = shown.length;
+    return true;
   }
 
   print(text: string): void {

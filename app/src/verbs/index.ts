@@ -1,15 +1,18 @@
 // The verbs that the agent answers, in the order of the command line's help.
+import { activity } from "./activity.ts";
 import { find } from "./find.ts";
 import { flush } from "./flush.ts";
 import { login } from "./login.ts";
 import { logout } from "./logout.ts";
 import { mount } from "./mount.ts";
 import { remove } from "./remove.ts";
+import { savings, savingsCsv } from "./savings.ts";
 import { stats } from "./stats.ts";
 import { status } from "./status.ts";
 import { stop } from "./stop.ts";
 import { unmount } from "./unmount.ts";
 import { unsent } from "./unsent.ts";
+import { view } from "./view.ts";
 import { watch } from "./watch.ts";
 
 export const AGENT_VERBS = {
@@ -21,8 +24,12 @@ export const AGENT_VERBS = {
   unsent,
   status,
   stats,
+  savings,
+  savingsCsv,
+  activity,
   find,
   remove,
   watch,
+  view,
   stop,
 };

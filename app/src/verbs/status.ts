@@ -2,10 +2,12 @@
 import { z } from "zod";
 import { quoted } from "../agent/control/quoted.ts";
 import { MountStatus } from "../agent/mount-status.ts";
+import { headOf } from "../agent/view/head.ts";
 import { askRunningAgent } from "../cli/agent-connection.ts";
 import { formatBytes, formatCount } from "../cli/format.ts";
 import { addVerb } from "../cli/verb.ts";
-import { count, Place, text } from "./schemas.ts";
+import { watchAgent } from "../cli/watch-agent.ts";
+import { count, HeadSchema, Place, text } from "./schemas.ts";
 import { describeServer } from "./server-status.ts";
 import { agentVerb } from "./verb.ts";
 
@@ -14,6 +16,7 @@ const schemas = {
   asks: z.object({ asksServer: z.boolean().optional() }),
   /** `lost`: drives that an earlier agent of this home did not end: it crashed or was killed. */
   gives: z.object({
+    head: HeadSchema,
     agent: z.object({ pid: z.int(), version: text, home: text, startedMs: count }),
     mounts: z.array(MountStatus),
     lost: z.array(Place),
@@ -26,27 +29,36 @@ export const status = agentVerb(schemas, {
   async handle(agent, { asksServer }) {
     const { version, home } = agent.deps;
     const mounts = await agent.mountsAt("status");
+    const statuses = await Promise.all(mounts.map((mount) => mount.status(asksServer === true)));
     return {
+      head: agent.views.head(statuses),
       agent: { pid: process.pid, version, home: home.folder, startedMs: agent.startedMs },
-      mounts: await Promise.all(mounts.map((mount) => mount.status(asksServer === true))),
+      mounts: statuses,
       lost: [...agent.lost],
     };
   },
 
   addCommand(program, output) {
-    addVerb(program, "status", "Shows the drives of this user and how they do.", ["status"]).action(async () => {
-      const shown = (await askRunningAgent("status", schemas, { asksServer: true })) ?? {
-        agent: null,
-        mounts: [],
-        lost: [],
-      };
-      output.result(shown, () => describeStatus(shown));
-    });
+    addVerb(program, "status", "Shows the drives of this user and how they do.", ["status", "status --watch"])
+      .option("--watch", "go on showing what moves, until Ctrl-C")
+      .action(async (options: { watch?: true }) => {
+        if (options.watch && (await watchAgent(output))) return;
+        const shown = (await askRunningAgent("status", schemas, { asksServer: true })) ?? {
+          head: headOf({ drives: [], lost: [], transfers: [] }),
+          agent: null,
+          mounts: [],
+          lost: [],
+        };
+        output.result(shown, () => describeStatus(shown));
+      });
   },
 });
 
-export function describeStatus({ mounts, lost }: Pick<AgentStatus, "mounts" | "lost">): string[] {
-  const lines = mounts.flatMap(describeMount);
+export function describeStatus({ head, mounts, lost }: Omit<AgentStatus, "agent">): string[] {
+  const isOne = mounts.length + lost.length <= 1;
+  // A single drive says it itself, but for what it does just now.
+  const lines = isOne && head.state !== "working" ? [] : [head.sentence];
+  lines.push(...mounts.flatMap(describeMount));
   for (const { url, mountpoint } of lost) {
     lines.push(
       mountpoint,

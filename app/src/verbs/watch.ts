@@ -1,6 +1,6 @@
 // watch: statistics again and again until it is cancelled, for programs that show them.
-import type { Clock, Timer } from "@runnel/shared";
 import { z } from "zod";
+import { pause } from "../agent/view/pause.ts";
 import { MeasuredMounts, text } from "./schemas.ts";
 import { measure } from "./stats.ts";
 import { agentVerb } from "./verb.ts";
@@ -20,17 +20,3 @@ export const watch = agentVerb(schemas, {
     return {};
   },
 });
-
-function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((done) => {
-    let timer: Timer | undefined;
-    const end = (): void => {
-      timer?.cancel();
-      signal.removeEventListener("abort", end);
-      done();
-    };
-    timer = clock.after(delayMs, end);
-    signal.addEventListener("abort", end);
-    if (signal.aborted) end();
-  });
-}

@@ -314,7 +314,12 @@ describe("remove", () => {
 describe("the agent", () => {
   test("is not started to say that there is nothing", async () => {
     const { home } = makePlace();
-    expect(jsonOf(await runnel(home, "status", "--json"))).toEqual({ agent: null, mounts: [], lost: [] });
+    expect(jsonOf(await runnel(home, "status", "--json"))).toEqual({
+      head: { state: "fine", sentence: "No drives are mounted.", next: expect.any(String) },
+      agent: null,
+      mounts: [],
+      lost: [],
+    });
     expect(jsonOf(await runnel(home, "stats", "--json"))).toEqual({ mounts: [] });
     expect(jsonOf(await runnel(home, "stop", "--json"))).toEqual({ stopped: false, unmounted: [], unsentFiles: 0 });
     expect(new AgentHome(home).readRecord()).toBeUndefined();

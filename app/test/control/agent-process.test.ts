@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, readFileSync, statSync, writeFileSync 
 import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { type CallClient, RealClock } from "@runnel/shared";
+import { type CallClient, RealClock, sleep } from "@runnel/shared";
 import { AgentHome, connectAgent, CONTROL_LIMITS } from "../../src/agent/control/index.ts";
 import { AGENT_VERBS } from "../../src/verbs/index.ts";
 import { makePlace, startFakeAgent } from "./processes.ts";
@@ -213,6 +213,102 @@ describe("the control socket", () => {
       enough.signal,
     );
     expect(parts).toBeGreaterThanOrEqual(3);
+    client.close();
+  });
+});
+
+describe("a view of the agent", () => {
+  test("begins with a snapshot of at most 32 KB and goes on with changes, at most four a second", async () => {
+    const { home, mountpoint } = makePlace();
+    await startFakeAgent(home).firstLine;
+    const client = await connectTo(home);
+    await client.ask("mount", { url: "ws://127.0.0.1:1/moving", mountpoint, mode: "sync" });
+    const enough = new AbortController();
+    const parts: unknown[] = [];
+    const beganMs = clock.bootMs();
+    const wants: ("drives" | "transfers" | "lately")[] = ["drives", "transfers", "lately"];
+    await client.ask(
+      "view",
+      { wants },
+      (part) => {
+        parts.push(part);
+        if (parts.length === 6) enough.abort();
+      },
+      enough.signal,
+    );
+    expect(clock.bootMs() - beganMs).toBeGreaterThan(1000);
+    expect(parts[0]).toMatchObject({
+      snapshot: {
+        head: { state: "working" },
+        lists: { drives: [{ key: mountpoint }], lately: [{ kind: "mounted", sentence: "The drive was mounted." }] },
+        omitted: { transfers: expect.any(Number) },
+      },
+    });
+    for (const part of parts) expect(Buffer.byteLength(JSON.stringify(part))).toBeLessThanOrEqual(32 * 1024);
+    client.close();
+  });
+
+  test("that nobody reads costs the agent no memory, and ends with its connection", async () => {
+    const { home, mountpoint } = makePlace();
+    const { child, firstLine } = startFakeAgent(home);
+    await firstLine;
+    const client = await connectTo(home);
+    await client.ask("mount", { url: "ws://127.0.0.1:1/moving", mountpoint, mode: "sync" });
+    const socket = connect(join(home, "agent.sock"));
+    socket.write(`${HELLO}{"id":1,"request":{"verb":"view","wants":["transfers"]}}\n`);
+    // Read once, and never again.
+    await new Promise((done) => socket.once("data", done));
+    socket.pause();
+    const residentKiB = (): number =>
+      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]);
+    const before = residentKiB();
+    for (let count = 0; count < 30; count++) {
+      await client.ask("savings", { limit: 1 });
+      await sleep(clock, 100);
+    }
+    expect(residentKiB() - before).toBeLessThan(32 * 1024);
+    socket.destroy();
+    client.close();
+  }, 60_000);
+});
+
+describe("the history of the agent", () => {
+  test("outlives an agent that is killed while it records", async () => {
+    const { home, mountpoint } = makePlace();
+    const url = "ws://127.0.0.1:1/moving";
+    let sent = 0;
+    for (let life = 0; life < 3; life++) {
+      const agent = startFakeAgent(home);
+      await agent.firstLine;
+      const client = await connectTo(home);
+      await client.ask("mount", { url, mountpoint, mode: "sync" });
+      const { total } = await client.ask("savings", { limit: 1 });
+      expect(total.sentBytes).toBeGreaterThan(sent);
+      sent = total.sentBytes;
+      const { activity } = await client.ask("activity", { limit: 500 });
+      expect(activity.length).toBeGreaterThanOrEqual(life + 1);
+      agent.child.kill("SIGKILL");
+      await agent.exitCode;
+    }
+  }, 60_000);
+
+  test("is shown, by day and folder, and as rows for a spreadsheet, also once the drive is unmounted", async () => {
+    const { home, mountpoint } = makePlace();
+    await startFakeAgent(home).firstLine;
+    const client = await connectTo(home);
+    await client.ask("mount", { url: "ws://127.0.0.1:1/moving", mountpoint, mode: "sync" });
+    await client.ask("unmount", { mountpoint, force: false });
+    const { today, total, rows } = await client.ask("savings", { by: "folder", limit: 10 });
+    expect(today).toEqual(total);
+    expect(rows).toMatchObject([{ mountpoint, folder: "Photos", fromMs: null, savings: { savedPercent: 90 } }]);
+    expect((await client.ask("savings", { by: "day", limit: 10 })).rows).toHaveLength(1);
+    let csv = "";
+    await client.ask("savingsCsv", { sinceMs: 0 }, (part) => void (csv += part.csv));
+    expect(csv.split("\r\n")).toHaveLength(3);
+    const { activity, next } = await client.ask("activity", { limit: 1 });
+    expect(activity).toMatchObject([{ kind: "unmounted", sentence: "The drive was unmounted." }]);
+    const rest = await client.ask("activity", { limit: 10, before: next ?? 0 });
+    expect(rest).toMatchObject({ activity: [{ kind: "mounted" }], next: null });
     client.close();
   });
 });

@@ -2,6 +2,8 @@
 import { type Predicate, RunnelError } from "@runnel/shared";
 import type { ExportedFile, Mount, MountSettings, UnsentFiles } from "../../src/agent/mount.ts";
 import type { FoundEntry, MountStatistics, MountStatus, UnsentFile } from "../../src/agent/mount-status.ts";
+import type { FolderCounts } from "../../src/agent/view/meter.ts";
+import type { LiveTransfer } from "../../src/agent/view/transfers.ts";
 import type { AgentEngines } from "../../src/agent/run-agent.ts";
 
 const NO_BYTES = { data: 0, recipes: 0, metadata: 0, overhead: 0 };
@@ -12,6 +14,8 @@ export class FakeMount implements Mount {
   #end: (reason: string) => void = () => undefined;
   #writtenBytes = 1000;
   readonly unsentFiles: FakeUnsent;
+  moving: LiveTransfer[] = [];
+  #looks = 0;
 
   constructor(settings: MountSettings) {
     this.settings = settings;
@@ -34,6 +38,7 @@ export class FakeMount implements Mount {
       state: "connected",
       hasLease: true,
       isReadOnly: false,
+      refusal: null,
       sentence: "Connected. Everything is on the server.",
       epoch: "00".repeat(16),
       seq: 7,
@@ -59,6 +64,17 @@ export class FakeMount implements Mount {
       offlineAnswers: 0,
       savedPercent: 90,
     };
+  }
+
+  transfers(): LiveTransfer[] {
+    if (this.#volume === "moving") this.moving = manyTransfers((this.#looks += 1));
+    return this.moving;
+  }
+
+  takeCounts(): FolderCounts[] {
+    if (this.#volume !== "moving") return [];
+    const counts = { read: 0, written: 1000, sent: 90, received: 10, oldVersion: 500, otherFile: 0, compression: 0 };
+    return [{ folder: "Photos", counts }];
   }
 
   resetStatistics(): void {
@@ -109,6 +125,18 @@ class FakeUnsent implements UnsentFiles {
   async discard(ids: readonly string[]): Promise<void> {
     this.#files = this.#files.filter(({ id }) => !ids.includes(id));
   }
+}
+
+/** Long names, all of which have moved on since the last look. */
+function manyTransfers(doneBytes: number): LiveTransfer[] {
+  const rest = { files: 1, totalBytes: 1e9, reusedBytes: 0, bytesPerSecond: 1, leftMs: null, waitsFor: [] };
+  return Array.from({ length: 300 }, (_, id) => ({
+    id,
+    direction: "up",
+    path: `folder/${"name\n\u0007".repeat(100)}${id}`,
+    doneBytes,
+    ...rest,
+  }));
 }
 
 function refused(path: string, index: number): UnsentFile {

@@ -17,6 +17,7 @@ import type { Cache, CachedContent } from "../../src/agent/cache/cache.ts";
 import { Downloads } from "../../src/agent/transfer/download.ts";
 import { PushSubscriptions } from "../../src/agent/transfer/push-subscriptions.ts";
 import type { Session } from "../../src/agent/wire/session.ts";
+import { makeTransfers } from "../view/make-transfers.ts";
 import { CacheMachine } from "../cache/cache-machine.ts";
 
 const executor = inlineExecutor();
@@ -61,7 +62,7 @@ beforeEach(async () => {
     },
   } as unknown as Session;
   const reused = { base: 0, cache: 0, server: 0, bytes: 0 };
-  downloads = new Downloads({ cache, session, executor, reused });
+  downloads = new Downloads({ cache, session, executor, reused, transfers: makeTransfers(clock) });
   subscriptions = new PushSubscriptions({
     cache,
     downloads,

@@ -7,6 +7,7 @@ import type { Channel, NodeState } from "@runnel/shared";
 import type { Cache } from "../../src/agent/cache/cache.ts";
 import { openReplica } from "../../src/agent/replica/sqlite-replica.ts";
 import { ReadAhead } from "../../src/agent/transfer/read-ahead.ts";
+import { makeTransfers } from "../view/make-transfers.ts";
 import { CacheMachine } from "../cache/cache-machine.ts";
 
 const FILES = 12;
@@ -55,6 +56,7 @@ beforeEach(async () => {
       whileAlive: (answer) => answer,
     },
     executor,
+    transfers: makeTransfers(clock),
     clock,
     names: replica,
     aheadBytesMax: 1_000_000,

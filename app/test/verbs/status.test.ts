@@ -1,6 +1,7 @@
 // Conflicts of a drive in `runnel status`: each names a path that is there.
 import { expect, test } from "@jest/globals";
 import { describeStatus } from "../../src/verbs/status.ts";
+import { headOf } from "../../src/agent/view/head.ts";
 import { FakeMount } from "../control/fake-mount.ts";
 
 test.each([
@@ -29,5 +30,7 @@ test.each([
     mapOwner: false,
   });
   const status = { ...(await mount.status()), conflicts: [conflict] };
-  expect(describeStatus({ mounts: [status], lost: [] })).toContain(line);
+  expect(
+    describeStatus({ head: headOf({ drives: [status], lost: [], transfers: [] }), mounts: [status], lost: [] }),
+  ).toContain(line);
 });

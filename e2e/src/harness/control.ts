@@ -11,6 +11,7 @@ const CONTROL_VERSION = 1;
 
 interface Answer {
   id?: number;
+  part?: Json;
   result?: Json;
   error?: { kind: string; message: string };
 }
@@ -18,6 +19,7 @@ interface Answer {
 export class Control {
   readonly #socket: Socket;
   readonly #pending = new Map<number, { resolve(answer: Answer): void; reject(error: Error): void }>();
+  readonly #parts = new Map<number, (part: Json) => void>();
   #last = 0;
 
   private constructor(socket: Socket) {
@@ -25,6 +27,10 @@ export class Control {
     createInterface({ input: socket }).on("line", (line) => {
       const answer = JSON.parse(line) as Answer;
       if (answer.id === undefined) return;
+      if (answer.part !== undefined) {
+        this.#parts.get(answer.id)?.(answer.part);
+        return;
+      }
       this.#pending.get(answer.id)?.resolve(answer);
       this.#pending.delete(answer.id);
     });
@@ -52,6 +58,22 @@ export class Control {
     const { result, error } = await answered;
     if (result === undefined) throw new Error(`${error?.kind}: ${error?.message}`);
     return result;
+  }
+
+  /** The first part of an answer; what would follow is not asked for. */
+  async firstPart(request: Json): Promise<Json> {
+    const id = ++this.#last;
+    const part = await new Promise<Json>((resolve, reject) => {
+      this.#parts.set(id, resolve);
+      this.#pending.set(id, {
+        resolve: ({ error }) => reject(new Error(`It ended without a part. ${error?.message ?? ""}`)),
+        reject,
+      });
+      this.#socket.write(`${JSON.stringify({ id, request })}\n`);
+    });
+    this.#parts.delete(id);
+    this.#socket.write(`${JSON.stringify({ cancel: id })}\n`);
+    return part;
   }
 
   close(): void {

@@ -199,6 +199,15 @@ export class Device {
     return this.ask(["status"]);
   }
 
+  /** The agent's ledger since its first drive. */
+  savings(...options: string[]): Promise<Json> {
+    return this.ask(["savings", ...options]);
+  }
+
+  activity(): Promise<Json> {
+    return this.ask(["activity"]);
+  }
+
   /** The agent's process, as it has written it down. */
   agentPid(): number {
     const { pid } = JSON.parse(readFileSync(join(this.home, "agent.json"), "utf8")) as { pid?: unknown };

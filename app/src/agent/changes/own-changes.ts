@@ -110,6 +110,12 @@ export class OwnChanges {
     );
   }
 
+  /** The same by the changes' numbers: only whom they wait for. */
+  waitingFor(): Map<number, readonly string[]> {
+    const waiting = this.#outstanding().filter(({ waits }) => waits !== undefined);
+    return new Map(waiting.map(({ n, waits }) => [n, waits?.for ?? []]));
+  }
+
   #outstanding(): OwnChange[] {
     return [...this.#all].filter(isOutstanding);
   }

@@ -17,7 +17,8 @@ export class ControlServer {
 
   constructor(settings: ControlServerSettings) {
     this.#settings = settings;
-    this.#server = createServer((socket) => this.#accept(socket));
+    const highWaterMark = CONTROL_LIMITS.queuedBytes;
+    this.#server = createServer({ highWaterMark }, (socket) => this.#accept(socket));
     this.#server.maxConnections = CONTROL_LIMITS.connections;
   }
 

@@ -13,6 +13,8 @@ export const CONTROL_LIMITS = {
   requestLineBytes: 256 * 1024,
   /** A line from the agent: a status with all its conflicts, or a part. */
   answerLineBytes: 16 * 1024 * 1024,
+  /** Bytes of answers that wait for a face to read, before what follows waits at its source. */
+  queuedBytes: 32 * 1024,
   /** A part of a find is sent when its entries reach this. */
   partBytes: 128 * 1024,
   /** Requests of one connection that are not yet answered. */

@@ -30,11 +30,13 @@ export class Incidents {
     return [...this.#conflicts];
   }
 
-  addProblem(sentence: string): void {
+  /** @returns false when it is known already. */
+  addProblem(sentence: string): boolean {
     this.#deps.log(sentence);
-    if (this.#problems.includes(sentence)) return;
+    if (this.#problems.includes(sentence)) return false;
     this.#problems.push(sentence);
     if (this.#problems.length > KEPT_MAX) this.#problems.shift();
+    return true;
   }
 
   addConflict(path: string, node: number): void {

@@ -11,6 +11,7 @@ import type { Tree } from "../drive/tree.ts";
 import type { VolumeSpace } from "../drive/volume-space.ts";
 import type { ReadAhead } from "../transfer/read-ahead.ts";
 import type { PushSubscriptions } from "../transfer/push-subscriptions.ts";
+import type { MountWatch } from "../view/mount-watch.ts";
 import type { AttachFacts, Resume } from "../wire/session-deps.ts";
 import type { Session } from "../wire/session.ts";
 import type { WholeListing } from "../wire/whole-listing.ts";
@@ -37,6 +38,7 @@ export interface LifecycleDeps extends MountDeps {
   feedApplier: FeedApplier;
   volumeSpace: VolumeSpace;
   incidents: Incidents;
+  watch: MountWatch;
 }
 
 export class Lifecycle {
@@ -46,6 +48,7 @@ export class Lifecycle {
   private finishing: Promise<void> | undefined;
   private answeredNatively = 0;
   private wasConnected = false;
+  private wasOffline = false;
 
   constructor(deps: LifecycleDeps) {
     this.deps = deps;
@@ -65,7 +68,7 @@ export class Lifecycle {
    * mounted then.
    */
   async begin(): Promise<void> {
-    const { session, wholeListing, tree, drive, requestHandler, release } = this.deps;
+    const { session, wholeListing, tree, drive, requestHandler, watch, release } = this.deps;
     try {
       await session.start(this.showKnown());
       await wholeListing.root();
@@ -76,6 +79,7 @@ export class Lifecycle {
       });
     } catch (error) {
       await session.close();
+      watch.transfers.close();
       await release();
       throw error;
     }
@@ -128,14 +132,20 @@ export class Lifecycle {
   }
 
   linked(isConnected: boolean, why: string): void {
-    const { subscriptions, volumeSpace, unsent, replica, log } = this.deps;
+    const { subscriptions, volumeSpace, unsent, replica, watch, log } = this.deps;
     if (!isConnected) {
       subscriptions.disconnected();
-      if (this.wasConnected) log(`offline: ${why}`);
+      if (this.wasConnected) {
+        log(`offline: ${why}`);
+      }
+      if (!this.wasOffline && !this.isEnding) watch.happened("offline", "", why);
       this.wasConnected = false;
+      this.wasOffline = true;
       return;
     }
+    if (this.wasOffline) watch.happened("online");
     this.wasConnected = true;
+    this.wasOffline = false;
     subscriptions.connected();
     volumeSpace.refresh();
     unsent.replay().catch((error: unknown) => log("Unsent changes could not be sent.", error));
@@ -173,12 +183,13 @@ export class Lifecycle {
   }
 
   private async closeAll(reason: string): Promise<void> {
-    const { commits, readAhead, subscriptions, unsent, session, release } = this.deps;
+    const { commits, readAhead, subscriptions, unsent, session, watch, release } = this.deps;
     await commits.idle();
     readAhead.close();
     subscriptions.close();
     unsent.close();
     await session.close();
+    watch.transfers.close();
     await release();
     this.end.resolve(reason);
   }

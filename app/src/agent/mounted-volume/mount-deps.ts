@@ -5,6 +5,7 @@ import type { Cache } from "../cache/cache.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { MountSettings } from "../mount.ts";
 import type { Replica } from "../replica/replica.ts";
+import type { Happening } from "../view/mount-watch.ts";
 
 export interface MountDeps {
   settings: MountSettings;
@@ -27,6 +28,8 @@ export interface MountDeps {
   isReadOnly: boolean;
   /** Called when the server lets this device do something else than before. */
   rightChanged?(isReadOnly: boolean): void;
+  /** Takes what a person may want to know later. */
+  happened?(happening: Happening): void;
   /** Opens a folder of this computer, made where it is missing. */
   openFolder(path: string): Promise<DiskRoot>;
   /** Closes what open-mount opened. */

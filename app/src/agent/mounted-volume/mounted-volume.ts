@@ -5,6 +5,8 @@ import { RemoveTree } from "../drive/remove-tree.ts";
 import type { Mount, MountSettings, UnsentFiles } from "../mount.ts";
 import type { FoundEntry, MountStatistics, MountStatus, UnsentFile } from "../mount-status.ts";
 import { findBelow } from "../wire/listings.ts";
+import type { FolderCounts } from "../view/meter.ts";
+import type { LiveTransfer } from "../view/transfers.ts";
 import type { MountDeps } from "./mount-deps.ts";
 import { statusOf } from "./status.ts";
 import { type MountServices, wire } from "./wiring.ts";
@@ -38,6 +40,14 @@ export class MountedVolume implements Mount {
 
   statistics(): MountStatistics {
     return this.deps.figures.read();
+  }
+
+  transfers(): LiveTransfer[] {
+    return this.deps.watch.list();
+  }
+
+  takeCounts(): FolderCounts[] {
+    return this.deps.watch.takeCounts();
   }
 
   resetStatistics(): void {

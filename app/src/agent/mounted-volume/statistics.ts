@@ -2,6 +2,7 @@
 import type { Drive } from "@runnel/native/drive";
 import { type MountStatistics, type WireBytes, wireTotal } from "../mount-status.ts";
 import type { ReuseCounts } from "../transfer/arrivals.ts";
+import type { Totals } from "../view/meter.ts";
 import type { Session } from "../wire/session.ts";
 
 type Sums = Omit<MountStatistics, "savedPercent">;
@@ -29,6 +30,13 @@ export class Statistics {
     const worked = since.applications.readBytes + since.applications.writtenBytes;
     const crossed = wireTotal(since.sent) + wireTotal(since.received);
     return { ...since, savedPercent: worked === 0 ? 0 : 100 * (1 - crossed / worked) };
+  }
+
+  /** Totals since the drive was mounted; they stay when it has ended. */
+  totals(): Totals {
+    const { readBytes, writtenBytes } = this.drive.statistics();
+    const { sent, received } = this.session.wireBytes();
+    return { read: readBytes, written: writtenBytes, sent, received };
   }
 
   private sums(): Sums {

@@ -35,6 +35,7 @@ export async function statusOf(deps: StatusDeps, asksServer: boolean): Promise<M
     state,
     hasLease: session.hasLease,
     isReadOnly,
+    refusal: session.isResponsive ? null : (session.refusal ?? null),
     sentence: sentenceOf(state, unsent.length, session.refusal, isReadOnly),
     epoch: deps.epoch(),
     seq: facts?.seq ?? 0,

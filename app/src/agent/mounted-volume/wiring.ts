@@ -2,6 +2,7 @@
 // made later is reached by a function.
 import { hostname } from "node:os";
 import { WINDOWS_PERSON } from "@runnel/native/drive";
+import { isRunnelError } from "@runnel/shared";
 import { OwnChanges } from "../changes/own-changes.ts";
 import { Contents } from "../drive/contents.ts";
 import { FeedApplier } from "../drive/feed-applier.ts";
@@ -14,9 +15,11 @@ import { VolumeSpace } from "../drive/volume-space.ts";
 import { Xattrs } from "../drive/xattrs.ts";
 import { FullDisks } from "../full-disks.ts";
 import type { MountSettings } from "../mount.ts";
+import type { Replica } from "../replica/replica.ts";
 import { ReadAhead } from "../transfer/read-ahead.ts";
 import { transferOf } from "../transfer/transfer.ts";
 import { PushSubscriptions } from "../transfer/push-subscriptions.ts";
+import { MountWatch } from "../view/mount-watch.ts";
 import { Listings } from "../wire/listings.ts";
 import { Operations } from "../wire/operations.ts";
 import type { SessionEvents, SessionDeps } from "../wire/session-deps.ts";
@@ -43,7 +46,9 @@ export function wire(deps: MountDeps) {
     storedPathOf: (node) => replica.pathOf(node),
     log: deps.log,
   });
-  const problem = (sentence: string): void => incidents.addProblem(sentence);
+  const problem = (sentence: string): void => {
+    if (incidents.addProblem(sentence)) connection.watch.happened("problem", "", sentence);
+  };
   const connection = connect(deps, {
     wasUsed: () => lifecycle.wasUsed(),
     resume: () => lifecycle.resume(),
@@ -71,13 +76,21 @@ export function wire(deps: MountDeps) {
     ...deps,
     ...connection,
     ...reading,
+    transfers: connection.watch.transfers,
     likelyBases,
     epoch: () => lifecycle.epoch,
     saved: (version, sizeBytes) => {
       reading.subscriptions.made(version);
       answering.volumeSpace.saved(sizeBytes);
     },
-    conflict: (path, node) => incidents.addConflict(path, node),
+    conflict: (path, node) => {
+      incidents.addConflict(path, node);
+      connection.watch.happened("conflict", path);
+    },
+    unsaved: (path, failure) => {
+      const kind = isRunnelError(failure, "Unreachable") ? "unsent" : "refused";
+      connection.watch.happened(kind, path, failure instanceof Error ? failure.message : "");
+    },
     problem,
   });
   const answering = wireAnswering({ ...deps, ...connection, ...reading, ...saving, likelyBases, problem });
@@ -125,12 +138,21 @@ function connect(
   const fullDisks = new FullDisks(places, clock);
   const changes = new OwnChanges(journal);
   const operations = new Operations({ session, changes, clock, answered: (error) => fullDisks.answered(error) });
-  return { session, changes, operations, listings, wholeListing, fullDisks, figures: new Statistics(drive, session) };
+  const figures = new Statistics(drive, session);
+  const watch = new MountWatch({
+    clock,
+    waitingFor: () => changes.waitingFor(),
+    isOnline: () => session.isResponsive,
+    pathOf: (node) => pathIn(replica, node),
+    totals: () => figures.totals(),
+    happened: (happening) => deps.happened?.(happening),
+  });
+  return { session, changes, operations, listings, wholeListing, fullDisks, figures, watch };
 }
 
 function wireReading(
   { settings, clock, executor, drive, replica, cache, log }: MountDeps,
-  { session, changes, listings, figures }: Connection,
+  { session, changes, listings, figures, watch }: Connection,
   settled: (node: number) => Promise<void>,
 ) {
   const ask = {
@@ -138,9 +160,10 @@ function wireReading(
     stat: (nodes: number[]) => listings.stat(nodes),
   };
   const tree = new Tree(replica, changes, ask, ownerOf(settings));
-  const transfer = transferOf({ cache, session, executor, clock, reused: figures.reused });
+  const { transfers } = watch;
+  const transfer = transferOf({ cache, session, executor, clock, reused: figures.reused, transfers });
   const aheadBytesMax = settings.cacheBytes / AHEAD_OF_CACHE;
-  const readAhead = new ReadAhead({ cache, session, executor, clock, names: replica, aheadBytesMax, log });
+  const readAhead = new ReadAhead({ cache, session, executor, transfers, clock, names: replica, aheadBytesMax, log });
   const { downloads, ownRecipes } = transfer;
   const subscriptions = new PushSubscriptions({
     cache,
@@ -182,6 +205,15 @@ function wireAnswering(
     read: (error, gaveWay) => fullDisks.read(error, gaveWay),
   });
   return { volumeSpace, requestHandler, feedApplier: new FeedApplier(deps) };
+}
+
+/** Returns "" where the path is not known, or the replica can say nothing. */
+function pathIn(replica: Replica, node: number): string {
+  try {
+    return replica.pathOf(node) ?? "";
+  } catch {
+    return "";
+  }
 }
 
 /** Returns whom programs see as the owner; undefined when it is who is stored. */

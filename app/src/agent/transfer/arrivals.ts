@@ -31,6 +31,7 @@ import {
 } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import { endOf } from "../cache/ranges.ts";
+import type { Transfer } from "../view/transfers.ts";
 
 /** Chunks and bytes that did not need to be fetched. */
 export interface ReuseCounts {
@@ -47,6 +48,8 @@ interface Fetch {
   channel: Channel;
   content: CachedContent;
   held: readonly CachedContent[];
+  /** Entry in the register of what moves. */
+  transfer: Transfer;
 }
 
 interface ArrivalsDeps {
@@ -70,18 +73,18 @@ export class Arrivals {
    * Invalid, Corrupt, Stale, Gone, NoSpace.
    */
   async receive(fetch: Fetch, span: ByteRange, stored: (end: number) => void): Promise<void> {
-    const { channel, content, held } = fetch;
+    const { channel, content, held, transfer } = fetch;
     const first = await nextItem(channel);
     if (first === undefined || first[0] !== "v")
       throw new RunnelError("Invalid", "fetch", "A fetch began without its version.");
     if (first[1] !== content.sizeBytes) throw new RunnelError("Stale", "fetch", "The file has changed meanwhile.");
     let { recipe } = content;
     if (first[2] !== null && recipe === undefined) {
-      recipe = await this.#receiveRecipe(channel, first[2], content.sizeBytes, held);
+      recipe = await this.#receiveRecipe(channel, first[2], content.sizeBytes, held, transfer);
       this.#deps.cache.setRecipe(content, recipe, await this.#deps.executor.digest([encodeRecipe(recipe)]));
       // Bytes that came before it are compared with it.
       await this.#deps.cache.verify(content);
-      await this.reuse(content, recipe, held, span);
+      await this.reuse(content, recipe, held, span, transfer);
     }
     for (let item = await nextItem(channel); item !== undefined; item = await nextItem(channel)) {
       let end: number;
@@ -89,6 +92,7 @@ export class Arrivals {
       else if (item[0] === "s") end = await this.#takeDescribed(fetch, item);
       else if (item[0] === "raw") end = await this.#takeRaw(fetch, item);
       else throw new RunnelError("Invalid", "fetch", "A fetch brought something unexpected.");
+      noteItem(transfer, item);
       stored(end);
     }
     await channel.result();
@@ -100,11 +104,16 @@ export class Arrivals {
     first: readonly RecipePart[],
     sizeBytes: number,
     held: readonly CachedContent[],
+    transfer: Transfer,
   ): Promise<Recipe> {
     const recipes = held.map((one) => one.recipe ?? EMPTY_RECIPE);
     let recipe = EMPTY_RECIPE;
     for (let parts = first; ;) {
-      for (const part of parts) if (part instanceof Uint8Array) this.#deps.countRecipe(part.length);
+      for (const part of parts) {
+        if (!(part instanceof Uint8Array)) continue;
+        this.#deps.countRecipe(part.length);
+        transfer.crossed(part.length);
+      }
       recipe = concatRecipes([recipe, decodeRecipeDelta(parts, recipes)]);
       const size = recipeSize(recipe);
       if (size === sizeBytes) return recipe;
@@ -148,7 +157,13 @@ export class Arrivals {
   }
 
   /** Copies the chunks of the range that held versions have; digested, since a cache on disk may rot. */
-  async reuse(content: CachedContent, recipe: Recipe, held: readonly CachedContent[], range: ByteRange): Promise<void> {
+  async reuse(
+    content: CachedContent,
+    recipe: Recipe,
+    held: readonly CachedContent[],
+    range: ByteRange,
+    transfer?: Transfer,
+  ): Promise<void> {
     if (held.length === 0) return;
     const offsets = chunkOffsets(recipe);
     for (let index = chunkAt(recipe, range.offset); (offsets[index] ?? Infinity) < endOf(range); index++) {
@@ -162,6 +177,7 @@ export class Arrivals {
       await this.#deps.cache.write(content, offset, bytes);
       this.#deps.reused.base++;
       this.#deps.reused.bytes += length;
+      transfer?.reused(length, true);
     }
   }
 
@@ -260,6 +276,16 @@ export class Arrivals {
     if (encoded.length !== rawBytes)
       throw new RunnelError("Invalid", "fetch", "A run has another length than announced.");
     return encoded;
+  }
+}
+
+/** Notes an item of data that was taken. */
+function noteItem(transfer: Transfer, item: FetchItem): void {
+  if (item[0] === "d") transfer.moved(item[4], item[5], typeof item[3] !== "string");
+  else if (item[0] === "raw") transfer.moved(item[3], item[4], false);
+  else if (item[0] === "s") {
+    transfer.moved(item[4], item[5], typeof item[3] !== "string");
+    transfer.crossed(item[2].length);
   }
 }
 

@@ -6,6 +6,7 @@ import type { Difference, Executor, VersionId } from "@runnel/shared";
 import { CHUNK_PRESETS, LIMITS, RunnelError, isRunnelError, presetFor } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import { endOf } from "../cache/ranges.ts";
+import type { Transfer, TransferSubject, Transfers } from "../view/transfers.ts";
 import type { Session } from "../wire/session.ts";
 import { Arrivals } from "./arrivals.ts";
 import type { ReuseCounts } from "./arrivals.ts";
@@ -54,6 +55,7 @@ interface Underway {
   askedEnd: number;
   /** Up to where it has come. */
   at: number;
+  transfer: Transfer;
   bringsRecipe: boolean;
   fetched: Promise<void>;
 }
@@ -64,11 +66,13 @@ export class Downloads {
   readonly #arrivals: Arrivals;
   /** Fetches under way by content; whoever waits for one of them then checks again what is missing. */
   readonly #underway = new Map<number, Set<Underway>>();
+  readonly #transfers: Transfers;
   #stored: (id: number) => void = () => {};
 
-  constructor(deps: { cache: Cache; session: Session; executor: Executor; reused: ReuseCounts }) {
+  constructor(deps: { cache: Cache; session: Session; executor: Executor; reused: ReuseCounts; transfers: Transfers }) {
     this.#cache = deps.cache;
     this.#session = deps.session;
+    this.#transfers = deps.transfers;
     const { session } = deps;
     const countRecipe = (bytes: number): void => void (session.recipeBytes.received += bytes);
     const countContent = (bytes: number): void => void (session.contentBytes.received += bytes);
@@ -167,8 +171,10 @@ export class Downloads {
   async #begin(content: CachedContent, asking: Asking, span: ByteRange, isFirst: boolean): Promise<void> {
     const all = this.#underway.get(content.id) ?? new Set();
     this.#underway.set(content.id, all);
+    using fetch = this.#transfers.fetch(content.id, this.#subjectOf(content, asking), () => this.#absentBytes(content));
     const mine: Underway = {
       span,
+      transfer: fetch.transfer,
       askedEnd: Math.min(endOf(span), endOf(asking.range)),
       at: span.offset,
       bringsRecipe: this.#bringsRecipe(content, asking),
@@ -178,6 +184,7 @@ export class Downloads {
     all.add(mine);
     try {
       await mine.fetched;
+      mine.transfer.arrived(Math.max(0, endOf(span) - mine.at));
     } finally {
       all.delete(mine);
       if (all.size === 0) this.#underway.delete(content.id);
@@ -219,7 +226,8 @@ export class Downloads {
     mayCut: boolean,
   ): Promise<void> {
     const held = mayReuse ? this.#heldVersions(content) : [];
-    if (content.recipe !== undefined) await this.#arrivals.reuse(content, content.recipe, held, underway.span);
+    if (content.recipe !== undefined)
+      await this.#arrivals.reuse(content, content.recipe, held, underway.span, underway.transfer);
     const { offset, length } = hull(this.#cache.missing(content, underway.span));
     const isRecipeMissing = content.recipe === undefined && asking.wantsRecipe;
     if (length === 0 && !isRecipeMissing) return;
@@ -241,12 +249,14 @@ export class Downloads {
     for (const one of held) holds.use(this.#cache.hold(one));
     const stop = (): void => channel.cancel();
     const stored = (end: number): void => {
+      underway.transfer.arrived(Math.max(0, end - underway.at));
       underway.at = Math.max(underway.at, end);
       this.#stored(content.id);
     };
     asking.signal?.addEventListener("abort", stop);
     try {
-      const received = this.#arrivals.receive({ channel, content, held }, underway.span, stored);
+      const { span, transfer } = underway;
+      const received = this.#arrivals.receive({ channel, content, held, transfer }, span, stored);
       await this.#session.whileItComes(received, "fetch");
     } catch (error) {
       channel.cancel();
@@ -264,6 +274,15 @@ export class Downloads {
       .versionsOf(content.version.node)
       .filter((other) => other.id !== content.id && other.recipe !== undefined && this.#isWhole(other))
       .slice(0, HELD_MAX);
+  }
+
+  #subjectOf({ version, sizeBytes }: CachedContent, { wait }: Asking): TransferSubject {
+    return { direction: "down", file: version.node, totalBytes: sizeBytes, isRead: wait === "none" };
+  }
+
+  #absentBytes(content: CachedContent): number {
+    const absent = this.#cache.absent(content, { offset: 0, length: content.sizeBytes });
+    return absent.reduce((sum, { length }) => sum + length, 0);
   }
 
   #isWhole(content: CachedContent): boolean {

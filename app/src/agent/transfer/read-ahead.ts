@@ -16,6 +16,7 @@ import {
 } from "@runnel/shared";
 import type { NodeState } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
+import type { Transfer, Transfers } from "../view/transfers.ts";
 import type { Session } from "../wire/session.ts";
 import type { Names } from "./walk.ts";
 import { Walks } from "./walks.ts";
@@ -40,12 +41,14 @@ interface Stream {
   channel: Channel;
   files: IncomingFile[];
   receivedBytes: number;
+  transfer: Transfer;
 }
 
 export interface ReadAheadDeps {
   cache: Cache;
   session: Pick<Session, "isResponsive" | "open" | "whileAlive">;
   executor: Executor;
+  transfers: Pick<Transfers, "begin">;
   clock: Clock;
   names: Names;
   /** Bytes that may lie in the cache for nobody yet. */
@@ -112,7 +115,8 @@ export class ReadAhead {
     let stream: Stream;
     try {
       const versions = wanted.map(({ node, version }) => [node, version]);
-      stream = { channel: session.open("findGet", { versions }, true), files, receivedBytes: 0 };
+      const channel = session.open("findGet", { versions }, true);
+      stream = { channel, files, receivedBytes: 0, transfer: this.#enter(wanted, upTo) };
     } catch (error) {
       // No link, or too many requests: whoever opens the files asks for them.
       if (!isRunnelError(error)) throw error;
@@ -126,10 +130,17 @@ export class ReadAhead {
         else if (!isRunnelError(error, "Interrupted", "Unreachable")) log("Files could not be read ahead.", error);
       })
       .finally(() => {
+        stream.transfer[Symbol.dispose]();
         stream.channel.cancel();
         this.#streams.delete(stream);
         for (const file of files) this.#settle(file);
       });
+  }
+
+  /** Enters a stream as one transfer, in the folder of its first file. */
+  #enter(wanted: readonly NodeState[], totalBytes: number): Transfer {
+    const file = wanted[0]?.node ?? 0;
+    return this.#deps.transfers.begin({ direction: "down", file, files: wanted.length, totalBytes, isRead: true });
   }
 
   #settle({ state, settle }: IncomingFile): void {
@@ -146,6 +157,8 @@ export class ReadAhead {
       const item = check(FIND_GET_ITEM, message, "findGet item");
       const encoded = await session.whileAlive(channel.readBulk(item[4]), "findGet");
       await this.#take(stream, item, encoded);
+      stream.transfer.moved(item[3], encoded.length, false);
+      stream.transfer.reached(stream.receivedBytes);
     }
   }
 

@@ -21,6 +21,7 @@ import type { Cache, CachedContent, VersionContent } from "../cache/cache.ts";
 import type { JournalCommit } from "../journal/journal.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
+import type { Transfer, Transfers } from "../view/transfers.ts";
 import type { BaseVerification, ComposedContent } from "./compose.ts";
 import { dirtyRanges, isWholeLayer, openComposed } from "./compose.ts";
 import { CutContent } from "./cut-content.ts";
@@ -42,6 +43,7 @@ export interface SenderDeps {
   downloads: Downloads;
   ownRecipes: OwnRecipes;
   uploads: Uploads;
+  transfers: Transfers;
   executor: Executor;
   clock: Clock;
 }
@@ -63,6 +65,12 @@ export interface SentContent {
   keep(users?: BaseUsers): Promise<CachedContent>;
   /** Frees what it lay in. */
   release(): Promise<void>;
+}
+
+interface SendOptions {
+  mayStart?: () => boolean;
+  making?: Make | undefined;
+  guesses?: readonly CachedContent[];
 }
 
 const OWN_FILE_MODE = 0o600;
@@ -89,14 +97,26 @@ export class Sender {
    * begun only if that says so (else Stale). @throws Unreachable when the request timeout is over, and the server's
    * refusals.
    */
-  async send(
+  async send(record: JournalCommit, base: CachedContent | undefined, how: SendOptions = {}): Promise<SentContent> {
+    const { path, n, sizeBytes } = record;
+    const workedBytes = dirtyBytes(record);
+    using transfer = this.#deps.transfers.begin({
+      direction: "up",
+      file: path,
+      totalBytes: sizeBytes,
+      n,
+      workedBytes,
+    });
+    const sent = await this.#send(record, base, how, transfer);
+    transfer.succeeded();
+    return sent;
+  }
+
+  async #send(
     record: JournalCommit,
     base: CachedContent | undefined,
-    {
-      mayStart,
-      making,
-      guesses = [],
-    }: { mayStart?: () => boolean; making?: Make | undefined; guesses?: readonly CachedContent[] } = {},
+    { mayStart, making, guesses = [] }: SendOptions,
+    transfer: Transfer,
   ): Promise<SentContent> {
     const { cache, executor } = this.#deps;
     const hold = base && cache.hold(base);
@@ -117,7 +137,7 @@ export class Sender {
         if (result !== undefined) return { result, keep: async () => base, release };
       }
       const guessed = new GuessedBase({ cache, executor, guesses });
-      const result = await this.#toldOf(this.#deliver(record, { cut, guessed }, base, mayStart, making));
+      const result = await this.#toldOf(this.#deliver(record, { cut, guessed, transfer }, base, mayStart, making));
       const { recipe, oid } = await cut.whole();
       const version = { node: result.node, seq: result.version };
       const next = { version, sizeBytes: record.sizeBytes, recipe, oid };
@@ -301,7 +321,7 @@ export class Sender {
   /** Tries until committed, refused, or the request timeout is over. */
   async #deliver(
     record: JournalCommit,
-    { cut, guessed }: Pick<Outgoing, "cut" | "guessed">,
+    { cut, guessed, transfer }: Pick<Outgoing, "cut" | "guessed"> & { transfer: Transfer },
     base: CachedContent | undefined,
     mayStart: (() => boolean) | undefined,
     making: Make | undefined,
@@ -318,6 +338,7 @@ export class Sender {
         guessed,
         references,
         isLineFast,
+        transfer,
       };
       try {
         const sending = uploads.send(outgoing, {
@@ -364,6 +385,13 @@ export class Sender {
 /** Bytes of the base that show. */
 function shownBytes(record: JournalCommit): number {
   return isWholeLayer(record) ? 0 : Math.min(record.baseBytes, record.sizeBytes);
+}
+
+/** Bytes that programs wrote of it. */
+function dirtyBytes({ layers, sizeBytes }: JournalCommit): number {
+  let bytes = 0;
+  for (const { extents } of layers) for (const { length } of extents) bytes += length;
+  return Math.min(bytes, sizeBytes);
 }
 
 function noBase(): RunnelError {

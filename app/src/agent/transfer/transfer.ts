@@ -6,6 +6,7 @@ import type { Session } from "../wire/session.ts";
 import { Downloads } from "./download.ts";
 import type { ReuseCounts } from "./arrivals.ts";
 import { OwnRecipes } from "./own-recipes.ts";
+import type { Transfers } from "../view/transfers.ts";
 import { Uploads } from "./upload.ts";
 
 export interface Transfer {
@@ -25,6 +26,7 @@ export function transferOf(deps: {
   executor: Executor;
   clock: Clock;
   reused: ReuseCounts;
+  transfers: Transfers;
 }): Transfer {
   return {
     downloads: new Downloads(deps),

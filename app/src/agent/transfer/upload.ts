@@ -19,6 +19,7 @@ import {
 import type { Cache } from "../cache/cache.ts";
 import type { Received } from "../wire/received.ts";
 import type { Session } from "../wire/session.ts";
+import type { Transfer } from "../view/transfers.ts";
 import type { CutContent } from "./cut-content.ts";
 import type { KnownVersion } from "./delta-base.ts";
 import { DeltaBase } from "./delta-base.ts";
@@ -44,6 +45,8 @@ export interface Outgoing {
    * what is sent depends on it.
    */
   isLineFast: boolean;
+  /** Entry in the register of what moves. */
+  transfer?: Transfer;
 }
 
 export interface WriteRequest {
@@ -117,7 +120,8 @@ export class Uploads {
    */
   async send(outgoing: Outgoing, request: WriteRequest): Promise<WriteResult> {
     const deltas = await this.#deltasOf(outgoing);
-    const { base, references } = outgoing;
+    const { base, references, transfer } = outgoing;
+    transfer?.restarted();
     const plan = new UploadPlan({ cache: this.#deps.cache, base, references, hasDeltas: deltas !== undefined });
     const packer = new RunPacker<Delta>(this.#deps.executor, () => this.#deps.session.ratePerSecond);
     const sources = { outgoing, packer, deltas, repeated: undefined };
@@ -202,7 +206,10 @@ export class Uploads {
     let index = 0;
     const put = async (items: readonly Item[]): Promise<void> => {
       for (const item of items) {
-        if (index++ < from) continue;
+        if (index++ < from) {
+          if (item.is === "data") notePassed(outgoing, item);
+          continue;
+        }
         queue.push({ item, packed: item.is === "data" ? this.#packItem(stream, item) : undefined });
         while (queue.length > PACKED_AHEAD) await this.#announceFirst(stream, queue, sending);
       }
@@ -235,8 +242,9 @@ export class Uploads {
     else if (packed !== undefined) {
       const run = await packed;
       stream.unaccepted.sent(isInline(run) ? run.encoded.length : 0);
-      const announced =
+      const announcing =
         item.repeats === undefined ? this.#announceOnce(stream.sink, run) : this.#announce(stream.sink, run);
+      const announced = announcing.then(() => noteMoved(stream.outgoing, item, run));
       announced.catch(() => undefined);
       sending.push(announced);
     }
@@ -252,6 +260,7 @@ export class Uploads {
     }
     const descriptors = encodeRecipe(await outgoing.cut.slice(item.from, item.from + item.count));
     this.#deps.session.recipeBytes.sent += descriptors.length;
+    outgoing.transfer?.crossed(descriptors.length);
     unaccepted.sent(descriptors.length);
     // A content kept from another epoch: by digest alone.
     sink.send(["h", descriptors, node === 0 ? null : [node, seq], item.at]);
@@ -324,6 +333,7 @@ export class Uploads {
           const { encoding, rawBytes, encoded } = await packer.pack(bytes);
           channel.send(["r", index, encoding, rawBytes, encoded.length]);
           await sendRun(channel, encoded);
+          outgoing.transfer?.moved(rawBytes, encoded.length, false);
         }
         served.add(index);
         const { from, count } = item;
@@ -337,17 +347,30 @@ export class Uploads {
     const { recipe } = await outgoing.cut.whole();
     for (const item of items) {
       if (item.is === "data") continue;
-      if (outgoing.base !== undefined && isSameVersion(item.version, outgoing.base.version))
-        this.#deps.reused.base += item.count;
+      const isOfBase = outgoing.base !== undefined && isSameVersion(item.version, outgoing.base.version);
+      if (isOfBase) this.#deps.reused.base += item.count;
       else this.#deps.reused.server += item.count;
-      for (let index = item.from; index < item.from + item.count; index++)
-        this.#deps.reused.bytes += recipe.lengths[index] ?? 0;
+      let bytes = 0;
+      for (let index = item.from; index < item.from + item.count; index++) bytes += recipe.lengths[index] ?? 0;
+      this.#deps.reused.bytes += bytes;
+      outgoing.transfer?.reused(bytes, isOfBase);
     }
   }
 }
 
 function unexpected(what: string): RunnelError {
   return new RunnelError("Invalid", "write", `The server ${what}.`);
+}
+
+/** Notes data that an earlier attempt brought over. */
+function notePassed({ transfer }: Outgoing, { offset, length }: DataItem): void {
+  transfer?.passed(length);
+  transfer?.reached(offset + length);
+}
+
+function noteMoved({ transfer }: Outgoing, { offset, length }: DataItem, run: PackedRun<Delta>): void {
+  transfer?.moved(run.rawBytes, run.encoded.length, typeof run.encoding !== "string");
+  transfer?.reached(offset + length);
 }
 
 function isInline({ encoded }: PackedRun<Delta>): boolean {

@@ -87,7 +87,11 @@ export class SaveRig {
     const log = (sentence: string): void => void this.problems.push(sentence);
     const sender = { send: (record: JournalCommit, _base: unknown, how = {}) => this.write(record, how) };
     const shared = { changes, operations, session, cache, journal, sender, saves, bases, clock, epoch, tree, log };
-    const notified = { conflict: (path: string) => void this.conflicts.push(path), problem: log };
+    const notified = {
+      conflict: (path: string) => void this.conflicts.push(path),
+      problem: log,
+      unsaved: () => undefined,
+    };
     const contents = { changed: () => undefined, clean: () => undefined, release: () => true };
     const copies = new ConflictCopies({ tree: tree as never, changes, operations, journal, clock, epoch });
     this.unsent = new UnsentSaves({ ...shared, ...notified, copies, contents } as unknown as ConstructorParameters<

@@ -6,6 +6,7 @@
 //     agent.log     what it logs; agent.log.1 is the part before
 //     mounts.json   the mounts that have not ended cleanly
 //     servers.json  servers that know this device, with its tokens; mode 0600
+//     history.sqlite  what happened lately, and what was saved by the hour
 //     cache/        cached contents, unless a mount says otherwise
 //     mounts/ID/    replica and journal of a mount; made of URL and mount point, ID is the same for a later mount
 //     server/       data of `runnel serve`, unless it says otherwise
@@ -60,6 +61,7 @@ export class AgentHome {
   readonly logPath: string;
   readonly recordPath: string;
   readonly cacheFolder: string;
+  readonly historyPath: string;
   readonly serversPath: string;
   readonly serverFolder: string;
   readonly #environment: Environment;
@@ -70,6 +72,7 @@ export class AgentHome {
     this.logPath = join(folder, "agent.log");
     this.recordPath = join(folder, "agent.json");
     this.cacheFolder = join(folder, "cache");
+    this.historyPath = join(folder, "history.sqlite");
     this.serversPath = join(folder, "servers.json");
     this.serverFolder = join(folder, "server");
     this.#environment = environment;

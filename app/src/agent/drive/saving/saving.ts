@@ -2,6 +2,7 @@
 import type { DiskRoot, Executor } from "@runnel/shared";
 import { Sender } from "../../transfer/send-content.ts";
 import type { Transfer } from "../../transfer/transfer.ts";
+import type { Transfers } from "../../view/transfers.ts";
 import { Bases } from "./bases.ts";
 import { Commits, type CommitsDeps } from "./commits.ts";
 import { ConflictCopies } from "./conflict-copies.ts";
@@ -14,6 +15,7 @@ type Made = "sender" | "saves" | "bases" | "unsent" | "copies" | "contents";
 
 export interface SavingDeps extends Omit<UnsentDeps, Made>, Omit<CommitsDeps, Made> {
   transfer: Transfer;
+  transfers: Transfers;
   contents: CommitsDeps["contents"];
   executor: Executor;
   /** The journal's data folder. */

@@ -28,6 +28,8 @@ export interface UnsentDeps {
   clock: Clock;
   epoch(): string;
   conflict(path: string, node: number): void;
+  /** A content was not saved at the first attempt. */
+  unsaved(path: string, failure: unknown): void;
   problem(sentence: string): void;
   log(message: string, error: unknown): void;
 }
@@ -109,6 +111,7 @@ export class UnsentSaves {
     if (!saves.failed(save, failure)) return this.#end(save.record);
     saves.show(save);
     contents.changed(save.record.node);
+    this.#deps.unsaved(nameOf(save.record), failure);
     this.#arm();
   }
 

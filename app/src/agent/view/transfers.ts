@@ -1,0 +1,295 @@
+// Register of what moves between a drive and its server now, an entry a file. Whoever moves bytes adds to the numbers
+// of its entry, no more; names, rates and times are worked out when somebody looks.
+import type { Clock, Timer } from "@runnel/shared";
+
+export type Direction = "up" | "down";
+
+/** A file on its way, as a person is shown it. */
+export interface LiveTransfer {
+  /** Names it until it ends. */
+  id: number;
+  direction: Direction;
+  /** Path in the drive; of several files that come in one stream their folder's. */
+  path: string;
+  files: number;
+  totalBytes: number;
+  /** Bytes that are there, whatever way they came. */
+  doneBytes: number;
+  /** Bytes of those that did not have to cross the wire. */
+  reusedBytes: number;
+  /** Bytes of the content that move in a second, smoothed. */
+  bytesPerSecond: number;
+  /** Time left; null while it cannot be told. */
+  leftMs: number | null;
+  /** Machines, or "the server", without which it does not go on now. */
+  waitsFor: string[];
+}
+
+export interface TransferSubject {
+  direction: Direction;
+  /** Path in the drive, or the node that has it. */
+  file: string | number;
+  totalBytes: number;
+  files?: number;
+  /** Number of the operation that it is part of. */
+  n?: number;
+  /** Bytes of it that programs here wrote, or are about to read. */
+  workedBytes?: number;
+  isRead?: boolean;
+}
+
+/** Interval between two looks at a rate; a shorter one would show single runs. */
+const SAMPLE_MS = 250;
+/** Time over which a rate is smoothed. */
+const SMOOTH_MS = 3_000;
+/** A longer rest of the way is not worth telling. */
+const LEFT_MS_MAX = 24 * 60 * 60_000;
+/** A program that reads on asks again within this time: it is the same transfer. */
+const LINGER_MS = 2_000;
+const LINGERING_MAX = 256;
+
+/** An entry of the register. Adding to it costs nothing worth measuring. */
+export class Transfer implements Disposable {
+  readonly id: number;
+  readonly subject: TransferSubject;
+  doneBytes = 0;
+  /** Bytes of the content that moved, before they were compressed. */
+  movedBytes = 0;
+  /** Bytes that crossed the wire for it, in all attempts. */
+  crossedBytes = 0;
+  /** Bytes of the content that did not move, by where they were found. */
+  fromOldVersion = 0;
+  fromOtherFile = 0;
+  /** Bytes by which what moved was made smaller: as a difference from old bytes, and else. */
+  savedByDifference = 0;
+  savedByCompression = 0;
+  hasSucceeded = false;
+  bytesPerSecond = 0;
+  #sampledMs: number;
+  #sampledBytes = 0;
+  #hasSample = false;
+  readonly #end: (transfer: Transfer) => void;
+
+  constructor(id: number, subject: TransferSubject, nowMs: number, end: (transfer: Transfer) => void) {
+    this.id = id;
+    this.subject = subject;
+    this.#sampledMs = nowMs;
+    this.#end = end;
+  }
+
+  get reusedBytes(): number {
+    return Math.max(0, this.doneBytes - this.movedBytes);
+  }
+
+  /** Begins another attempt, which sends from the start. */
+  restarted(): void {
+    this.doneBytes = this.movedBytes = this.#sampledBytes = 0;
+    this.fromOldVersion = this.fromOtherFile = this.savedByDifference = this.savedByCompression = 0;
+  }
+
+  /** All of the content up to this offset is there. */
+  reached(offset: number): void {
+    this.doneBytes = Math.min(this.subject.totalBytes, Math.max(this.doneBytes, offset));
+  }
+
+  /** Adds bytes of the content that are there now. */
+  arrived(bytes: number): void {
+    this.reached(this.doneBytes + bytes);
+  }
+
+  /** Data of the content moved in an attempt before this one. */
+  passed(bytes: number): void {
+    this.movedBytes += bytes;
+  }
+
+  /** Data of the content moved, `encodedBytes` long on the wire. */
+  moved(rawBytes: number, encodedBytes: number, isDifference: boolean): void {
+    this.movedBytes += rawBytes;
+    this.crossedBytes += encodedBytes;
+    if (isDifference) this.savedByDifference += rawBytes - encodedBytes;
+    else this.savedByCompression += rawBytes - encodedBytes;
+  }
+
+  /** Something about the content crossed the wire: its descriptors. */
+  crossed(bytes: number): void {
+    this.crossedBytes += bytes;
+  }
+
+  reused(bytes: number, isOldVersion: boolean): void {
+    if (isOldVersion) this.fromOldVersion += bytes;
+    else this.fromOtherFile += bytes;
+  }
+
+  succeeded(): void {
+    this.hasSucceeded = true;
+    this.doneBytes = this.subject.totalBytes;
+  }
+
+  /** Ends it; harmless when it has ended. */
+  [Symbol.dispose](): void {
+    this.#end(this);
+  }
+
+  /** Brings the rate up to this time. */
+  sample(nowMs: number): void {
+    const elapsedMs = nowMs - this.#sampledMs;
+    if (elapsedMs < SAMPLE_MS) return;
+    const now = (Math.max(0, this.movedBytes - this.#sampledBytes) * 1000) / elapsedMs;
+    const weight = this.#hasSample ? 1 - Math.exp(-elapsedMs / SMOOTH_MS) : 1;
+    this.bytesPerSecond += weight * (now - this.bytesPerSecond);
+    this.#sampledMs = nowMs;
+    this.#sampledBytes = this.movedBytes;
+    this.#hasSample = true;
+  }
+}
+
+/** Ids are never the same twice in a process: a view shows the transfers of all drives. */
+let lastId = 0;
+
+export interface TransfersDeps {
+  clock: Clock;
+  /** Returns the machines that the server waits for before it answers an operation, by its number. */
+  waitingFor(): ReadonlyMap<number, readonly string[]>;
+  isOnline(): boolean;
+  pathOf(node: number): string;
+  /** Called once for each, when it has ended, with the bytes that crossed the wire since `takeCrossed`. */
+  ended(transfer: Transfer, crossedBytes: number): void;
+}
+
+interface Live {
+  transfer: Transfer;
+  /** Fetches of it that are under way. */
+  users: number;
+  /** Bytes that crossed the wire, and were taken. */
+  takenBytes: number;
+  /** Content of the cache that it fills. */
+  content: number | undefined;
+  idleSinceMs: number;
+}
+
+export class Transfers {
+  readonly #deps: TransfersDeps;
+  readonly #live = new Map<number, Live>();
+  readonly #byContent = new Map<number, Live>();
+  /** Fetched contents that nobody asks for just now; the one that has been so longest comes first. */
+  readonly #idle = new Set<Live>();
+  #timer: Timer | undefined;
+  #isClosed = false;
+
+  constructor(deps: TransfersDeps) {
+    this.#deps = deps;
+  }
+
+  get size(): number {
+    return this.#live.size;
+  }
+
+  /** Enters a file that moves, until the entry is disposed of. */
+  begin(subject: TransferSubject): Transfer {
+    return this.#enter(subject, undefined).transfer;
+  }
+
+  /**
+   * Enters a fetch of a content, `absentBytes` of which are not here; fetches that go on from one another are one
+   * transfer. Ends with the disposal.
+   */
+  fetch(content: number, subject: TransferSubject, absentBytes: () => number): { transfer: Transfer } & Disposable {
+    let live = this.#byContent.get(content);
+    if (live === undefined) {
+      live = this.#enter(subject, content);
+      live.transfer.reached(subject.totalBytes - absentBytes());
+    } else live.users++;
+    this.#idle.delete(live);
+    const mine = live;
+    return { transfer: mine.transfer, [Symbol.dispose]: () => this.#rest(mine) };
+  }
+
+  /** Returns the path of a file that moves; "" where nobody knows one. */
+  pathOf({ file }: TransferSubject): string {
+    return typeof file === "string" ? file : this.#deps.pathOf(file);
+  }
+
+  /** Lists what moves now, the oldest first. */
+  list(): LiveTransfer[] {
+    const nowMs = this.#deps.clock.bootMs();
+    const waiting = this.#live.size === 0 ? new Map<number, string[]>() : this.#deps.waitingFor();
+    const shown: LiveTransfer[] = [];
+    for (const { transfer, users } of this.#live.values()) {
+      transfer.sample(nowMs);
+      const { subject } = transfer;
+      if (users > 0 || transfer.doneBytes < subject.totalBytes) shown.push(this.#show(transfer, waiting));
+    }
+    return shown;
+  }
+
+  /** Hands over what crossed the wire since the last call, for those that are still under way. */
+  takeCrossed(take: (transfer: Transfer, bytes: number) => void): void {
+    for (const live of this.#live.values()) {
+      const bytes = live.transfer.crossedBytes - live.takenBytes;
+      live.takenBytes = live.transfer.crossedBytes;
+      if (bytes > 0) take(live.transfer, bytes);
+    }
+  }
+
+  /** Ends all, since the drive does; what is disposed of later changes nothing. */
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    for (const live of this.#live.values()) this.#leave(live);
+  }
+
+  #enter(subject: TransferSubject, content: number | undefined): Live {
+    const id = ++lastId;
+    const transfer = new Transfer(id, subject, this.#deps.clock.bootMs(), () => this.#leave(live));
+    const live: Live = { transfer, users: 1, takenBytes: 0, content, idleSinceMs: 0 };
+    if (this.#isClosed) return live;
+    this.#live.set(id, live);
+    if (content !== undefined) this.#byContent.set(content, live);
+    return live;
+  }
+
+  #show(transfer: Transfer, waiting: ReadonlyMap<number, readonly string[]>): LiveTransfer {
+    const { id, subject, doneBytes, reusedBytes, bytesPerSecond } = transfer;
+    const { direction, totalBytes, files = 1, n } = subject;
+    const leftMs = bytesPerSecond > 0 ? ((totalBytes - doneBytes) * 1000) / bytesPerSecond : Infinity;
+    const others = n === undefined ? [] : (waiting.get(n) ?? []);
+    return {
+      id,
+      direction,
+      path: this.pathOf(subject),
+      files,
+      totalBytes,
+      doneBytes,
+      reusedBytes,
+      bytesPerSecond: Math.round(bytesPerSecond),
+      leftMs: leftMs <= LEFT_MS_MAX ? Math.round(leftMs) : null,
+      waitsFor: this.#deps.isOnline() ? [...others] : ["the server"],
+    };
+  }
+
+  #rest(live: Live): void {
+    if (--live.users > 0 || !this.#live.has(live.transfer.id)) return;
+    live.idleSinceMs = this.#deps.clock.bootMs();
+    this.#idle.add(live);
+    const [oldest] = this.#idle;
+    if (this.#idle.size > LINGERING_MAX && oldest !== undefined) this.#leave(oldest);
+    this.#arm();
+  }
+
+  #arm(): void {
+    this.#timer ??= this.#deps.clock.after(LINGER_MS, () => {
+      this.#timer = undefined;
+      const untilMs = this.#deps.clock.bootMs() - LINGER_MS;
+      for (const live of this.#idle) if (live.idleSinceMs <= untilMs) this.#leave(live);
+      if (this.#idle.size > 0) this.#arm();
+    });
+  }
+
+  #leave(live: Live): void {
+    const { transfer, content } = live;
+    if (!this.#live.delete(transfer.id)) return;
+    this.#idle.delete(live);
+    if (content !== undefined) this.#byContent.delete(content);
+    this.#deps.ended(transfer, transfer.crossedBytes - live.takenBytes);
+  }
+}
