@@ -5,13 +5,15 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { realDisk, threadExecutor } from "@runnel/native";
-import { DIGEST_BYTES, ACCEPTED_STEP } from "@runnel/shared";
+import { ACCEPTED_STEP, DIGEST_BYTES, SimulatedClock } from "@runnel/shared";
 import type { ChunkPreset, DiskFile, DiskRoot, Executor, Recipe } from "@runnel/shared";
 import type { Cache, CachedContent } from "../../src/agent/cache/cache.ts";
 import { ComposedContent } from "../../src/agent/transfer/compose.ts";
 import { CutContent } from "../../src/agent/transfer/cut-content.ts";
 import { Uploads } from "../../src/agent/transfer/upload.ts";
+import type { Transfer } from "../../src/agent/view/transfers.ts";
 import type { Session } from "../../src/agent/wire/session.ts";
+import { makeTransfers } from "../view/make-transfers.ts";
 
 const MiB = 1024 * 1024;
 const SIZE_BYTES = 40 * MiB;
@@ -96,6 +98,7 @@ async function sendOver(
   isLineFast: boolean,
   content = composed(),
   preset: ChunkPreset = 0,
+  transfer?: Transfer,
 ): Promise<void> {
   const cache = {
     findChunks: (digests: Uint8Array) => Array.from({ length: digests.length / DIGEST_BYTES }, () => undefined),
@@ -106,7 +109,10 @@ async function sendOver(
   const reused = { base: 0, server: 0, cache: 0, bytes: 0 };
   const uploads = new Uploads({ cache, session: session(), executor: noted, reused });
   const base = { version: VERSION, recipe, content: { version: VERSION, recipe } as CachedContent };
-  const sent = await uploads.send({ cut, base, references: "copies", isLineFast }, REQUEST);
+  const sent = await uploads.send(
+    { cut, base, references: "copies", isLineFast, ...(transfer && { transfer }) },
+    REQUEST,
+  );
   expect(sent).toEqual(RESULT);
 }
 
@@ -141,6 +147,24 @@ describe("a long content", () => {
     expect(isSentWhileCut()).toBe(false);
     expect(events).toContain("sent");
   });
+});
+
+test("an upload is in the register: what is copied of the base is reused, what is sent has moved, and no byte is both", async () => {
+  const base = noise(1);
+  base.set(noise(2).subarray(0, 30 * MiB), 1 * MiB);
+  const transfers = makeTransfers(new SimulatedClock());
+  const transfer = transfers.begin({ direction: "up", file: "a", totalBytes: SIZE_BYTES });
+  await sendOver(await executor.chunkBytes(base), true, composed(), 0, transfer);
+  expect(transfer.movedBytes).toBeGreaterThanOrEqual(30 * MiB);
+  expect(transfer.movedBytes).toBeLessThan(32 * MiB);
+  expect(transfer.movedBytes + transfer.fromOldVersion).toBe(SIZE_BYTES);
+  expect(transfer.doneBytes).toBeGreaterThanOrEqual(31 * MiB);
+  expect(transfer.crossedBytes).toBeGreaterThanOrEqual(30 * MiB);
+  // Another attempt counts anew, but for what has crossed the wire.
+  const { crossedBytes } = transfer;
+  await sendOver(await executor.chunkBytes(base), true, composed(), 0, transfer);
+  expect(transfer.movedBytes + transfer.fromOldVersion).toBe(SIZE_BYTES);
+  expect(transfer.crossedBytes).toBe(2 * crossedBytes);
 });
 
 test("[W29] says what has been received as it is when the request goes: meanwhile another one may have told of more", async () => {

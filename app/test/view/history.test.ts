@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { RunnelError, SimulatedClock } from "@runnel/shared";
 import { type CountedMount, History, WRITE_EVERY_MS } from "../../src/agent/view/history.ts";
-import { openHistoryStore } from "../../src/agent/view/history-store.ts";
+import { openDatabase } from "../../src/agent/replica/database.ts";
+import { HISTORY_FORMAT } from "../../src/agent/view/history-format.ts";
+import { HistoryStore, openHistoryStore } from "../../src/agent/view/history-store.ts";
 import { type FolderCounts, noCounts } from "../../src/agent/view/meter.ts";
 import type { Happening } from "../../src/agent/view/mount-watch.ts";
 import { makeFolder } from "../control/processes.ts";
@@ -139,6 +141,33 @@ describe("a history that cannot be kept", () => {
     expect(await history.activity(1)).toMatchObject([{ count: 10 }]);
     await expect(history.ledger()).rejects.toBeInstanceOf(RunnelError);
     expect(mounts[0]!.sent).toBe(0);
+  });
+
+  test("for want of space goes on in memory, and is put back where there is some", async () => {
+    const path = join(makeFolder(), "history.sqlite");
+    const clock = new SimulatedClock();
+    const failures: RunnelError[] = [];
+    const mount = new CountingMount();
+    const open = async (): Promise<HistoryStore> => {
+      const db = openDatabase(path, HISTORY_FORMAT);
+      db.prepare("PRAGMA max_page_count = 12").get();
+      return new HistoryStore(db);
+    };
+    const failed = (error: RunnelError): void => void failures.push(error);
+    const history = new History({ clock, mounts: () => [mount], open, failed });
+    opened.push(history);
+    await history.open();
+    for (let index = 0; index < 300; index++) {
+      mount.sent += 5;
+      history.happened(DOCS, { ...saved(""), kind: "problem", detail: `${index} ${"x".repeat(400)}` });
+      await clock.advance(WRITE_EVERY_MS);
+    }
+    expect((await history.ledger()).total({ sinceMs: 0 }).sent).toBe(1500);
+    await history.close();
+    const next = rig(path, clock);
+    expect((await next.history.ledger()).total({ sinceMs: 0 }).sent).toBe(1500);
+    expect(await next.history.activity(1000)).toHaveLength((await history.activity(1000)).length);
+    expect(failures).toEqual([]);
   });
 
   test("of a newer Runnel is left alone", async () => {
