@@ -101,6 +101,17 @@ describe("a download", () => {
     expect(happened).toEqual([{ kind: "fetched", path: "Photos/7.jpg", files: 1, bytes: 500, detail: "" }]);
   });
 
+  test("is counted while it goes on", () => {
+    const { watch, totals } = rig();
+    const subject = { direction: "down" as const, file: 7, totalBytes: 500, isRead: true };
+    using fetch = watch.transfers.fetch(1, subject, () => 500);
+    fetch.transfer.moved(300, 100, false);
+    Object.assign(totals, { read: 300, received: 100 });
+    const counts = { ...noCounts(), read: 300, received: 100, compression: 200 };
+    expect(watch.takeCounts()).toEqual([{ folder: "Photos", counts }]);
+    expect(watch.takeCounts()).toEqual([]);
+  });
+
   test("that brings nothing is not told", async () => {
     const { watch, clock, happened } = rig();
     watch.transfers.fetch(1, { direction: "down", file: 7, totalBytes: 5 }, () => 5)[Symbol.dispose]();

@@ -108,11 +108,11 @@ describe("a download", () => {
 test("what crossed the wire is handed over once, also for what is under way", () => {
   const crossed: number[] = [];
   const rest: number[] = [];
-  const transfers = makeTransfers(new SimulatedClock(), { ended: (_transfer, bytes) => void rest.push(bytes) });
+  const transfers = makeTransfers(new SimulatedClock(), { ended: (_transfer, { sent }) => void rest.push(sent) });
   const transfer = transfers.begin({ direction: "up", file: "a", totalBytes: 5 });
   transfer.moved(4, 3, false);
-  transfers.takeCrossed((_transfer, bytes) => void crossed.push(bytes));
-  transfers.takeCrossed((_transfer, bytes) => void crossed.push(bytes));
+  transfers.takeCounts((_transfer, { sent }) => void crossed.push(sent));
+  transfers.takeCounts((_transfer, { sent }) => void crossed.push(sent));
   transfer.crossed(2);
   transfer[Symbol.dispose]();
   expect([crossed, rest]).toEqual([[3], [2]]);

@@ -135,9 +135,7 @@ export class Lifecycle {
     const { subscriptions, volumeSpace, unsent, replica, watch, log } = this.deps;
     if (!isConnected) {
       subscriptions.disconnected();
-      if (this.wasConnected) {
-        log(`offline: ${why}`);
-      }
+      if (this.wasConnected) log(`offline: ${why}`);
       if (!this.wasOffline && !this.isEnding) watch.happened("offline", "", why);
       this.wasConnected = false;
       this.wasOffline = true;

@@ -45,7 +45,7 @@ export class MountWatch {
   constructor(deps: MountWatchDeps) {
     this.#deps = deps;
     this.#meter = new Meter(() => deps.totals());
-    this.transfers = new Transfers({ ...deps, ended: (transfer, bytes) => this.#ended(transfer, bytes) });
+    this.transfers = new Transfers({ ...deps, ended: (transfer, counts) => this.#ended(transfer, counts) });
   }
 
   list(): LiveTransfer[] {
@@ -54,9 +54,7 @@ export class MountWatch {
 
   /** Takes the counts since the last call. */
   takeCounts(): FolderCounts[] {
-    this.transfers.takeCrossed((transfer, bytes) => {
-      this.#meter.add(this.transfers.pathOf(transfer.subject), crossedCounts(transfer, bytes));
-    });
+    this.transfers.takeCounts((transfer, counts) => this.#count(transfer, counts));
     return this.#meter.take();
   }
 
@@ -64,49 +62,18 @@ export class MountWatch {
     this.#deps.happened({ kind, path, files: path === "" ? 0 : 1, bytes: 0, detail });
   }
 
-  #ended(transfer: Transfer, crossedBytes: number): void {
-    const { subject, movedBytes, hasSucceeded } = transfer;
+  #count(transfer: Transfer, counts: Counts): void {
+    this.#meter.add(this.transfers.pathOf(transfer.subject), counts);
+  }
+
+  #ended(transfer: Transfer, counts: Counts): void {
+    this.#count(transfer, counts);
+    const { subject, movedBytes, fromOldVersion, hasSucceeded } = transfer;
     const { direction, files = 1, totalBytes } = subject;
     const isUpload = direction === "up";
-    const cameBytes = movedBytes + transfer.fromOldVersion;
-    if (crossedBytes === 0 && !hasSucceeded && cameBytes === 0) return;
+    const bytes = isUpload ? totalBytes : movedBytes + fromOldVersion;
+    if (isUpload ? !hasSucceeded : bytes === 0) return;
     const path = this.transfers.pathOf(subject);
-    const worked = isUpload ? (hasSucceeded ? savedUp(transfer) : {}) : readDown(transfer);
-    this.#meter.add(path, { ...worked, ...crossedCounts(transfer, crossedBytes) });
-    if (isUpload && hasSucceeded) this.#deps.happened({ kind: "saved", path, files, bytes: totalBytes, detail: "" });
-    else if (!isUpload && cameBytes > 0)
-      this.#deps.happened({ kind: "fetched", path, files, bytes: cameBytes, detail: "" });
+    this.#deps.happened({ kind: isUpload ? "saved" : "fetched", path, files, bytes, detail: "" });
   }
-}
-
-function crossedCounts({ subject }: Transfer, bytes: number): Partial<Counts> {
-  return subject.direction === "up" ? { sent: bytes } : { received: bytes };
-}
-
-/**
- * Counts of a saved content. Only bytes that a program wrote can be saved: a small edit of a large file spares what
- * was not written anew nothing.
- */
-function savedUp(transfer: Transfer): Partial<Counts> {
-  const { subject, movedBytes, fromOldVersion, fromOtherFile, savedByDifference, savedByCompression } = transfer;
-  const written = subject.workedBytes ?? 0;
-  const unmoved = Math.max(0, written - movedBytes);
-  const old = Math.min(fromOldVersion, unmoved);
-  const share = movedBytes === 0 ? 0 : Math.min(1, written / movedBytes);
-  return {
-    written,
-    oldVersion: old + Math.round(savedByDifference * share),
-    otherFile: Math.min(fromOtherFile, unmoved - old),
-    compression: Math.round(savedByCompression * share),
-  };
-}
-
-function readDown(transfer: Transfer): Partial<Counts> {
-  const { subject, movedBytes, fromOldVersion, savedByDifference, savedByCompression } = transfer;
-  if (subject.isRead !== true) return {};
-  return {
-    read: movedBytes + fromOldVersion,
-    oldVersion: fromOldVersion + savedByDifference,
-    compression: savedByCompression,
-  };
 }

@@ -1,6 +1,8 @@
 // Register of what moves between a drive and its server now, an entry a file. Whoever moves bytes adds to the numbers
 // of its entry, no more; names, rates and times are worked out when somebody looks.
 import type { Clock, Timer } from "@runnel/shared";
+import { COUNTED, type Counts, noCounts } from "./meter.ts";
+import { type CountedTransfer, countsOf, lessCounts } from "./transfer-counts.ts";
 
 export type Direction = "up" | "down";
 
@@ -25,18 +27,14 @@ export interface LiveTransfer {
   waitsFor: string[];
 }
 
-export interface TransferSubject {
-  direction: Direction;
+export type TransferSubject = CountedTransfer["subject"] & {
   /** Path in the drive, or the node that has it. */
   file: string | number;
   totalBytes: number;
   files?: number;
   /** Number of the operation that it is part of. */
   n?: number;
-  /** Bytes of it that programs here wrote, or are about to read. */
-  workedBytes?: number;
-  isRead?: boolean;
-}
+};
 
 /** Interval between two looks at a rate; a shorter one would show single runs. */
 const SAMPLE_MS = 250;
@@ -49,18 +47,14 @@ const LINGER_MS = 2_000;
 const LINGERING_MAX = 256;
 
 /** An entry of the register. Adding to it costs nothing worth measuring. */
-export class Transfer implements Disposable {
+export class Transfer implements CountedTransfer, Disposable {
   readonly id: number;
   readonly subject: TransferSubject;
   doneBytes = 0;
-  /** Bytes of the content that moved, before they were compressed. */
   movedBytes = 0;
-  /** Bytes that crossed the wire for it, in all attempts. */
   crossedBytes = 0;
-  /** Bytes of the content that did not move, by where they were found. */
   fromOldVersion = 0;
   fromOtherFile = 0;
-  /** Bytes by which what moved was made smaller: as a difference from old bytes, and else. */
   savedByDifference = 0;
   savedByCompression = 0;
   hasSucceeded = false;
@@ -152,16 +146,16 @@ export interface TransfersDeps {
   waitingFor(): ReadonlyMap<number, readonly string[]>;
   isOnline(): boolean;
   pathOf(node: number): string;
-  /** Called once for each, when it has ended, with the bytes that crossed the wire since `takeCrossed`. */
-  ended(transfer: Transfer, crossedBytes: number): void;
+  /** Called once for each, when it has ended, with what was counted since `takeCounts`. */
+  ended(transfer: Transfer, counts: Counts): void;
 }
 
 interface Live {
   transfer: Transfer;
   /** Fetches of it that are under way. */
   users: number;
-  /** Bytes that crossed the wire, and were taken. */
-  takenBytes: number;
+  /** Counts that were taken. */
+  taken: Counts;
   /** Content of the cache that it fills. */
   content: number | undefined;
   idleSinceMs: number;
@@ -222,12 +216,11 @@ export class Transfers {
     return shown;
   }
 
-  /** Hands over what crossed the wire since the last call, for those that are still under way. */
-  takeCrossed(take: (transfer: Transfer, bytes: number) => void): void {
+  /** Hands over what was counted since the last call, for those that are still under way. */
+  takeCounts(take: (transfer: Transfer, counts: Counts) => void): void {
     for (const live of this.#live.values()) {
-      const bytes = live.transfer.crossedBytes - live.takenBytes;
-      live.takenBytes = live.transfer.crossedBytes;
-      if (bytes > 0) take(live.transfer, bytes);
+      const counts = this.#countsSince(live);
+      if (COUNTED.some((counted) => counts[counted] !== 0)) take(live.transfer, counts);
     }
   }
 
@@ -241,7 +234,7 @@ export class Transfers {
   #enter(subject: TransferSubject, content: number | undefined): Live {
     const id = ++lastId;
     const transfer = new Transfer(id, subject, this.#deps.clock.bootMs(), () => this.#leave(live));
-    const live: Live = { transfer, users: 1, takenBytes: 0, content, idleSinceMs: 0 };
+    const live: Live = { transfer, users: 1, taken: noCounts(), content, idleSinceMs: 0 };
     if (this.#isClosed) return live;
     this.#live.set(id, live);
     if (content !== undefined) this.#byContent.set(content, live);
@@ -285,11 +278,18 @@ export class Transfers {
     });
   }
 
+  #countsSince(live: Live): Counts {
+    const counts = countsOf(live.transfer);
+    const since = lessCounts(counts, live.taken);
+    live.taken = counts;
+    return since;
+  }
+
   #leave(live: Live): void {
     const { transfer, content } = live;
     if (!this.#live.delete(transfer.id)) return;
     this.#idle.delete(live);
     if (content !== undefined) this.#byContent.delete(content);
-    this.#deps.ended(transfer, transfer.crossedBytes - live.takenBytes);
+    this.#deps.ended(transfer, this.#countsSince(live));
   }
 }
