@@ -1,4 +1,5 @@
-// Drives as a person sees them: the ledger against the bytes that the emulator counts between the processes, and transfers while they go on.
+// Drives as a person sees them: the ledger against the bytes that the emulator counts between the processes, and
+// transfers while they go on.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { Control, Sandbox, noise, onMount, quiet, waitFor } from "../src/harness/index.ts";

@@ -84,7 +84,7 @@ export const MountStatus = z.object({
   hasLease: z.boolean(),
   /** The server lets this device read only: the drive is mounted so. */
   isReadOnly: z.boolean(),
-  /** Why the server does not let this device in, or cannot serve the volume now; null: that is not what is in the way. */
+  /** Why the server does not let this device in, or cannot serve the volume now; null: neither is so. */
   refusal: z.string().nullable(),
   /** A sentence for a person about the state. */
   sentence: z.string(),

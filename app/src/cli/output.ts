@@ -69,7 +69,7 @@ export class Output {
     this.#hasBar = false;
   }
 
-  /** Shows lines in place of those that it showed before, where somebody looks at a terminal. @returns false where nobody does. */
+  /** Shows lines in place of the ones before, where somebody looks at a terminal. @returns false where nobody does. */
   screen(lines: readonly string[]): boolean {
     const { stdout } = this.#sinks;
     if (this.isJson || stdout.isTTY !== true) return false;

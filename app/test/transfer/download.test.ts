@@ -1,4 +1,5 @@
-// Fetches in the register of what moves: what came, what an older version spared, and that a fetch that fails leaves no entry.
+// Fetches in the register of what moves: what came, what an older version spared, and that one that fails leaves no
+// entry.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { type Channel, RunnelError, encodeRecipe, sliceRecipe } from "@runnel/shared";
 import type { Cache } from "../../src/agent/cache/cache.ts";
