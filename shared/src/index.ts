@@ -6,6 +6,8 @@ export { CallServer, type CallServerSettings } from "./calls/call-server.ts";
 export type { CallRequest, Call, CallSchemas, CallTable, CallResult, CallPart } from "./calls/call-table.ts";
 export type { Carrier } from "./calls/carrier.ts";
 export { LineCarrier } from "./calls/line-carrier.ts";
+export { WsCarrier } from "./calls/ws-carrier.ts";
+export { callUpgrades, type TakeUpgrade } from "./host/call-upgrades.ts";
 export { silent } from "./host/carrier.ts";
 export * from "./host/clock.ts";
 export * from "./host/crowd.ts";
