@@ -1,0 +1,56 @@
+// The file that a browser is started with: it hands the ticket over by a POST, so that it stands in no command line, no history and no Referer.
+// Only its user can read it, and it is gone when the ticket is.
+/* oxlint-disable node/no-sync -- a small file, when a person opens a page */
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { makeFolder } from "../../control/host/agent-home.ts";
+
+const NAME = /^open-\d+\.html$/;
+
+export class EntryFiles {
+  readonly #folder: string;
+  #count = 0;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Removes what an agent left that was killed. */
+  clear(): void {
+    try {
+      for (const name of readdirSync(this.#folder)) if (NAME.test(name)) this.remove(join(this.#folder, name));
+    } catch {
+      // There is no folder yet.
+    }
+  }
+
+  /** Writes one and returns its path. `enterUrl` is where it posts the ticket to. @throws an error of the system */
+  write(enterUrl: string, ticket: string): string {
+    makeFolder(this.#folder);
+    this.#count += 1;
+    const path = join(this.#folder, `open-${this.#count}.html`);
+    this.remove(path);
+    writeFileSync(path, entryPage(enterUrl, ticket), { mode: 0o600, flag: "wx" });
+    return path;
+  }
+
+  remove(path: string): void {
+    rmSync(path, { force: true });
+  }
+}
+
+/** Neither the address nor the ticket has a character that means something in HTML. */
+function entryPage(enterUrl: string, ticket: string): string {
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<title>Runnel</title>
+<form method="post" action="${enterUrl}">
+<input type="hidden" name="ticket" value="${ticket}">
+<noscript><button>Open Runnel</button></noscript>
+</form>
+<script>document.forms[0].submit()</script>
+</html>
+`;
+}

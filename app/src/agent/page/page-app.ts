@@ -1,0 +1,130 @@
+// Answers a page's HTTP: the exchange of a ticket for a page session, the built files, and downloads. Where a request comes from was judged
+// before (request-guard.ts), and calls are not made here (page-door.ts).
+import { type ErrorKind, RunnelError } from "@runnel/shared";
+import { type Context, Hono } from "hono";
+import { z } from "zod";
+import { attachment, type Download } from "./downloads.ts";
+import { ENTER_SCRIPT, enterPage, NOT_BUILT, NOT_FOUND } from "./fixed-pages.ts";
+import { pageHeaders } from "./page-headers.ts";
+import { PAGE_LIMITS } from "./page-limits.ts";
+import { ENTER_PATH } from "./request-guard.ts";
+
+export interface PageAppDeps {
+  port: number;
+  /** A built file by its path. @returns undefined when there is none. */
+  readFile(path: string): Promise<Uint8Array<ArrayBuffer> | undefined>;
+  /** The token of a page session, for a ticket. @throws RunnelError Denied, Busy */
+  enter(ticket: string): string;
+  /** Download that a ticket lets fetch. @throws RunnelError Denied, Busy */
+  download(ticket: string): Download;
+  problem?(error: unknown): void;
+}
+
+const TYPES: Record<string, string> = {
+  css: "text/css; charset=utf-8",
+  html: "text/html; charset=utf-8",
+  ico: "image/x-icon",
+  js: "text/javascript; charset=utf-8",
+  json: "application/json",
+  png: "image/png",
+  svg: "image/svg+xml",
+  txt: "text/plain; charset=utf-8",
+  webmanifest: "application/manifest+json",
+  woff2: "font/woff2",
+};
+
+/** A name with a hash of the content in it, as the bundler makes it: what it names never changes. */
+const HASHED = /^\/assets\/.*-[\w-]{8,}\.\w+$/;
+const FOREVER = "public, max-age=31536000, immutable";
+const FORM = "application/x-www-form-urlencoded";
+const JSON_TYPE = "application/json";
+
+const EnterRequest = z.strictObject({ ticket: z.string() });
+
+const STATUS: Partial<Record<ErrorKind, 400 | 403 | 413 | 429>> = {
+  Invalid: 400,
+  Denied: 403,
+  TooLarge: 413,
+  Busy: 429,
+};
+
+export function pageApp({ port, readFile, enter, download, problem }: PageAppDeps): Hono {
+  const app = new Hono();
+  const headers = Object.entries({ "Cache-Control": "no-store", ...pageHeaders(port) });
+  app.use(async (context, next) => {
+    await next();
+    for (const [name, value] of headers) if (!context.res.headers.has(name)) context.res.headers.set(name, value);
+  });
+
+  app.post(ENTER_PATH, async (context) => {
+    const text = await bodyOf(context.req.raw);
+    const isFile = context.req.header("origin") === "null";
+    const type = isFile ? FORM : JSON_TYPE;
+    if (context.req.header("content-type")?.split(";", 1)[0] !== type)
+      return context.text(`Send the ticket as ${type}.\n`, 415);
+    const session = enter(isFile ? (new URLSearchParams(text).get("ticket") ?? "") : ticketOf(text));
+    return isFile ? context.html(enterPage(session)) : context.json({ session });
+  });
+  app.get(`${ENTER_PATH}.js`, (context) => context.body(ENTER_SCRIPT, 200, { "Content-Type": TYPES["js"] ?? "" }));
+
+  app.get("/files/:ticket", (context) => {
+    // HEAD comes here too, and must not use the ticket up.
+    if (context.req.method !== "GET") return context.text("A download is fetched with GET.\n", 405);
+    const { name, type, content } = download(context.req.param("ticket"));
+    return new Response(ReadableStream.from(content()), {
+      headers: { "Content-Type": type, "Content-Disposition": attachment(name) },
+    });
+  });
+
+  app.get("*", async (context) => {
+    const { path } = context.req;
+    const isRoute = !path.slice(path.lastIndexOf("/")).includes(".");
+    const bytes = await readFile(isRoute ? "/index.html" : path);
+    if (bytes === undefined) return isRoute ? context.text(NOT_BUILT, 503) : context.html(NOT_FOUND, 404);
+    const type = isRoute ? TYPES["html"] : TYPES[path.slice(path.lastIndexOf(".") + 1)];
+    return new Response(bytes, {
+      headers: {
+        "Content-Type": type ?? "application/octet-stream",
+        "Content-Length": String(bytes.length),
+        "Cache-Control": HASHED.test(path) ? FOREVER : "no-cache",
+      },
+    });
+  });
+  app.notFound((context) => context.text("Nothing is asked for in this way.\n", 405));
+  app.onError((error, context) => refusal(error, context, problem));
+  return app;
+}
+
+/** @throws RunnelError TooLarge as soon as more has come than is allowed. */
+async function bodyOf({ body }: Request): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of body ?? []) {
+    bytes += part.length;
+    if (bytes > PAGE_LIMITS.bodyBytes) throw new RunnelError("TooLarge", "read a request", "The request is too long.");
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
+}
+
+/** @throws RunnelError Invalid */
+function ticketOf(text: string): string {
+  try {
+    return EnterRequest.parse(JSON.parse(text)).ticket;
+  } catch (cause) {
+    throw new RunnelError("Invalid", "open a page", 'The request is not {"ticket": …}.', { cause });
+  }
+}
+
+/** An object where one was sent; a sentence where a person sees it. */
+function refusal(error: Error, context: Context, problem: PageAppDeps["problem"]): Response {
+  const known = error instanceof RunnelError ? error : undefined;
+  if (known === undefined) problem?.(error);
+  const { kind, message, detail } =
+    known ?? new RunnelError("Io", "answer a page", "Something went wrong here. Try again.");
+  if (detail.retryAfterMs !== undefined) context.header("Retry-After", String(Math.ceil(detail.retryAfterMs / 1000)));
+  const status = STATUS[kind] ?? 500;
+  if (context.req.header("content-type")?.startsWith(JSON_TYPE))
+    return context.json({ error: { kind, message } }, status);
+  return context.text(`${message}\n`, status);
+}

@@ -1,0 +1,26 @@
+// Headers of every answer to a page. There is none of CORS, ever: no other site reads anything here.
+import { hostOf } from "./request-guard.ts";
+
+/** Headers by the port that the page came from. */
+export function pageHeaders(port: number): Record<string, string> {
+  return {
+    "Content-Security-Policy": [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "img-src 'self' data:",
+      "font-src 'self'",
+      "manifest-src 'self'",
+      // Some browsers do not count a WebSocket of the same place as 'self'.
+      `connect-src 'self' ws://${hostOf(port)}`,
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ].join("; "),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+  };
+}
