@@ -9,6 +9,7 @@ import { checkMountPoint, type ResolvedPath, resolveOwnFolder, resolvePath } fro
 import { quoted } from "./control/quoted.ts";
 import type { Mount, MountSettings } from "./mount.ts";
 import type { FoundEntry } from "./mount-status.ts";
+import type { AgentPages } from "./page/agent-pages.ts";
 import type { LoggedIn, LoggedOut, LoginRequest } from "./servers/login-schemas.ts";
 
 export interface AgentDeps {
@@ -26,6 +27,8 @@ export interface AgentDeps {
   /** Asks a volume that need not be mounted. */
   findByUrl(url: string, predicate: Predicate, secretPath?: string): AsyncIterable<FoundEntry>;
   parsePredicate(words: readonly string[]): Predicate;
+  /** Pages in this user's browser. */
+  pages: AgentPages;
   /** Called when the mounts came to be none, or are some again. */
   changed?(): void;
   /** Called when all was unmounted since a face asked for the agent's end. */

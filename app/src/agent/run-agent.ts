@@ -1,6 +1,16 @@
 // Lifecycle of an agent's process: one per home, found through agent.json and its socket, ended by a signal, by `stop`,
 // or by itself when it has had nothing to do for a while. What an agent does is in agent.ts.
-import { type CallSchemas, type Clock, isRunnelError, RealClock, RunnelError, sleep, type Timer } from "@runnel/shared";
+import {
+  type CallSchemas,
+  type CallServerSettings,
+  type Clock,
+  isRunnelError,
+  RealClock,
+  RunnelError,
+  sleep,
+  type Timer,
+} from "@runnel/shared";
+import { fileURLToPath } from "node:url";
 import { type Logger, pino } from "pino";
 import { Agent, type AgentDeps } from "./agent.ts";
 import type { Mount, MountSettings } from "./mount.ts";
@@ -16,6 +26,7 @@ import {
   systemFolders,
   takeLock,
 } from "./control/index.ts";
+import { LocalPages, pageTable } from "./page/agent-pages.ts";
 import { AGENT_VERBS } from "../verbs/index.ts";
 import type { AgentVerb } from "../verbs/verb.ts";
 
@@ -24,6 +35,8 @@ const IDLE_MS = 60_000;
 /** An agent that is ending holds the lock for at most so long. */
 const LOCK_WAIT_MS = 10_000;
 const LOCK_POLL_MS = 50;
+/** Folder where the pages of the browser are built. */
+const BUILT_FOLDER = fileURLToPath(new URL("../../ui/dist", import.meta.url));
 
 export interface AgentEngines extends Pick<AgentDeps, "findByUrl" | "login" | "logout" | "parsePredicate"> {
   openMount(settings: MountSettings, log: Logger): Promise<Mount>;
@@ -41,6 +54,8 @@ interface AgentSettings {
   version: string;
   engines: AgentEngines;
   idleMs?: number;
+  /** Folder of the built pages. */
+  builtFolder?: string;
 }
 
 interface ProcessDeps extends AgentSettings {
@@ -103,6 +118,7 @@ class AgentProcess implements RunningAgent {
   readonly #deps: ProcessDeps;
   readonly #agent: Agent;
   readonly #server: ControlServer;
+  readonly #pages: LocalPages;
   #idle: Timer | undefined;
   #ending: Promise<void> | undefined;
   #tellEnded: () => void = () => undefined;
@@ -113,20 +129,33 @@ class AgentProcess implements RunningAgent {
       this.#tellEnded = done;
     });
     const changed = (): void => this.#watchIdle();
-    const { home, clock, log, version, engines } = deps;
+    const { home, clock, log, version, engines, builtFolder = BUILT_FOLDER } = deps;
     const mountTable = new LinuxMountTable(clock);
     const openMount = (mount: MountSettings): Promise<Mount> => engines.openMount(mount, log);
     const host = { home, clock, log, mountTable, folders: systemFolders };
     // The server closes a connection only when its last answer is out, so that of `stop` still arrives.
     const stopped = (): void => void this.end("stop");
-    const agent = new Agent({ ...engines, ...host, openMount, version, changed, stopped });
     const table: Record<string, CallSchemas & AgentVerb> = AGENT_VERBS;
+    const handle: CallServerSettings["handle"] = async (verb, request, call) =>
+      table[verb]?.handle(agent, request, call);
+    const problem = (error: unknown): void => log.warn({ err: error }, "a page or its connection failed");
+    const page = {
+      version,
+      clock,
+      builtFolder,
+      entryFolder: home.pageFolder,
+      table: pageTable(table),
+      handle,
+      problem,
+    };
+    this.#pages = new LocalPages(page, changed);
+    const agent = new Agent({ ...engines, ...host, pages: this.#pages, openMount, version, changed, stopped });
     this.#agent = agent;
     this.#server = new ControlServer({
       version,
       clock,
       table,
-      handle: async (verb, request, call) => table[verb]?.handle(agent, request, call),
+      handle,
       changed,
       problem: (error) => log.warn({ err: error }, "a control connection failed"),
     });
@@ -154,7 +183,7 @@ class AgentProcess implements RunningAgent {
     } catch (error) {
       this.#deps.log.error({ err: error }, "a drive could not be unmounted");
     }
-    await this.#server.close();
+    await Promise.all([this.#server.close(), this.#pages.close()]);
     this.#deps.home.removeRecord();
     this.#deps.lock.release();
     this.#tellEnded();
@@ -162,7 +191,8 @@ class AgentProcess implements RunningAgent {
 
   #watchIdle(): void {
     this.#idle?.cancel();
-    if (this.#ending !== undefined || !this.#agent.isIdle || this.#server.connections > 0) return;
+    const isBusy = !this.#agent.isIdle || this.#server.connections > 0 || this.#pages.isOpen;
+    if (this.#ending !== undefined || isBusy) return;
     this.#idle = this.#deps.clock.after(this.#deps.idleMs ?? IDLE_MS, () => void this.end("idle"));
   }
 }

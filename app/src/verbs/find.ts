@@ -6,7 +6,7 @@ import { isUrl, volumeUrl } from "../agent/control/volume-url.ts";
 import { FoundEntry } from "../agent/mount-status.ts";
 import { askAgent } from "../cli/agent-connection.ts";
 import { absolutePath, addVerb } from "../cli/verb.ts";
-import { text } from "./schemas.ts";
+import { notFromPage, text } from "./schemas.ts";
 import { agentVerb } from "./verb.ts";
 
 const schemas = {
@@ -22,6 +22,7 @@ const schemas = {
 const PART_ENTRIES = 1000;
 
 export const find = agentVerb(schemas, {
+  pageAsks: schemas.asks.extend({ secret: notFromPage }),
   async handle(agent, { target, words, secret }, call) {
     const predicate = agent.deps.parsePredicate(words);
     const found = isUrl(target)

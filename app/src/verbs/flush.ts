@@ -13,6 +13,7 @@ const schemas = {
 };
 
 export const flush = agentVerb(schemas, {
+  pageAsks: schemas.asks,
   async handle(agent, { mountpoint, applied }) {
     const mount = await agent.mountAt("flush", mountpoint);
     const unsent = (await mount.flush(applied)).map(({ id: _id, ...shown }) => shown);

@@ -4,7 +4,9 @@ import { flush } from "./flush.ts";
 import { login } from "./login.ts";
 import { logout } from "./logout.ts";
 import { mount } from "./mount.ts";
+import { openPage } from "./open-page.ts";
 import { remove } from "./remove.ts";
+import { statsCsv } from "./stats-csv.ts";
 import { stats } from "./stats.ts";
 import { status } from "./status.ts";
 import { stop } from "./stop.ts";
@@ -24,5 +26,7 @@ export const AGENT_VERBS = {
   find,
   remove,
   watch,
+  statsCsv,
+  openPage,
   stop,
 };

@@ -5,6 +5,7 @@ import { askAgent } from "../cli/agent-connection.ts";
 import { readText } from "../cli/host/text-file.ts";
 import type { Output } from "../cli/output.ts";
 import { absolutePath, addVerb } from "../cli/verb.ts";
+import { notFromPage } from "./schemas.ts";
 import { agentVerb } from "./verb.ts";
 
 const schemas = { asks: LoginRequest, gives: LoggedIn };
@@ -20,6 +21,7 @@ interface LoginOptions {
 }
 
 export const login = agentVerb(schemas, {
+  pageAsks: schemas.asks.extend({ caFile: notFromPage }),
   handle: (agent, request) => agent.deps.login(request),
 
   addCommand(program, output) {

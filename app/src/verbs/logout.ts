@@ -16,6 +16,7 @@ const schemas = {
 };
 
 export const logout = agentVerb(schemas, {
+  pageAsks: schemas.asks,
   /** A drive could not connect again without what is forgotten. */
   async handle(agent, { server }) {
     const place = serverPlace(server);

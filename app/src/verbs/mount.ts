@@ -6,7 +6,7 @@ import { MountStatus } from "../agent/mount-status.ts";
 import { askAgent } from "../cli/agent-connection.ts";
 import { parseSize } from "../cli/size.ts";
 import { absolutePath, addVerb } from "../cli/verb.ts";
-import { text } from "./schemas.ts";
+import { notFromPage, text } from "./schemas.ts";
 import { agentVerb } from "./verb.ts";
 
 const schemas = {
@@ -35,6 +35,7 @@ interface MountOptions extends Omit<z.input<typeof schemas.asks>, "url" | "mount
 }
 
 export const mount = agentVerb(schemas, {
+  pageAsks: schemas.asks.extend({ cache: notFromPage, secret: notFromPage }),
   async handle(agent, { url, mountpoint, cache, cacheBytes = CACHE_BYTES, mode, mapOwner, usesFsKit, secret }) {
     if (mode === "async")
       throw new RunnelError("Unsupported", "mount", "Mode async comes in a later version. Use --mode sync.");

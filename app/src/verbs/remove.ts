@@ -14,6 +14,7 @@ const schemas = {
 };
 
 export const remove = agentVerb(schemas, {
+  pageAsks: schemas.asks,
   async handle(agent, { path: asked }, call) {
     const { mount, path } = await agent.locate("remove", asked);
     const { url, mountpoint } = mount.settings;

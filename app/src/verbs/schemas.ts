@@ -5,6 +5,9 @@ import { MountStatistics, UnsentFile } from "../agent/mount-status.ts";
 export const text = z.string().max(8192);
 export const count = z.number();
 
+/** A field that no page may send. */
+export const notFromPage = z.undefined().optional();
+
 /** A drive: its volume and where it is mounted. */
 export const Place = z.object({ url: text, mountpoint: text });
 

@@ -14,6 +14,7 @@ const schemas = {
 };
 
 export const stats = agentVerb(schemas, {
+  pageAsks: schemas.asks,
   async handle(agent, { mountpoint, reset }) {
     const mounts = await agent.mountsAt("stats", mountpoint);
     const measured = measure(mounts);

@@ -23,6 +23,7 @@ const schemas = {
 type AgentStatus = z.infer<typeof schemas.gives>;
 
 export const status = agentVerb(schemas, {
+  pageAsks: schemas.asks,
   async handle(agent, { asksServer }) {
     const { version, home } = agent.deps;
     const mounts = await agent.mountsAt("status");

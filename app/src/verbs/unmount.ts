@@ -16,6 +16,7 @@ const schemas = {
 };
 
 export const unmount = agentVerb(schemas, {
+  pageAsks: schemas.asks,
   handle: (agent, { mountpoint, force }) => agent.unmount(mountpoint, force),
 
   addCommand(program, output) {

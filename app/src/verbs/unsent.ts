@@ -8,7 +8,7 @@ import type { UnsentFile } from "../agent/mount-status.ts";
 import { askRunningAgent } from "../cli/agent-connection.ts";
 import { formatBytes } from "../cli/format.ts";
 import { absolutePath, addVerb } from "../cli/verb.ts";
-import { text, Unsent } from "./schemas.ts";
+import { notFromPage, text, Unsent } from "./schemas.ts";
 import { agentVerb } from "./verb.ts";
 
 const schemas = {
@@ -45,6 +45,7 @@ interface UnsentOptions {
 type ListedFile = z.infer<typeof schemas.gives>["unsent"][number];
 
 export const unsent = agentVerb(schemas, {
+  pageAsks: schemas.asks.extend({ exportTo: notFromPage }),
   async handle(agent, { paths, exportTo, discards, all }) {
     const chosen = await chooseFiles(agent, paths, discards && !all);
     const folder = exportTo === undefined ? undefined : await outsideDrives(agent, exportTo);

@@ -12,6 +12,7 @@ const schemas = {
 };
 
 export const watch = agentVerb(schemas, {
+  pageAsks: schemas.asks,
   async handle(agent, { mountpoint, intervalMs }, call) {
     while (!call.signal.aborted) {
       await call.part(measure(await agent.mountsAt("watch", mountpoint)));

@@ -37,9 +37,13 @@ export interface TestProcess {
   exitCode: Promise<number | null>;
 }
 
-function start(args: string[], home: string): TestProcess & { stdout: Promise<string>; stderr: Promise<string> } {
+function start(
+  args: string[],
+  home: string,
+  env: NodeJS.ProcessEnv = {},
+): TestProcess & { stdout: Promise<string>; stderr: Promise<string> } {
   const child = spawn(process.execPath, args, {
-    env: { ...process.env, RUNNEL_HOME: home, NODE_OPTIONS: "" },
+    env: { ...process.env, ...env, RUNNEL_HOME: home, NODE_OPTIONS: "" },
     stdio: ["ignore", "pipe", "pipe"],
   });
   children.add(child);
@@ -79,8 +83,13 @@ export interface Ran {
 }
 
 /** Runs `runnel` to its end. */
-export async function runnel(home: string, ...args: string[]): Promise<Ran> {
-  const { exitCode, stdout, stderr } = start([COMMAND, ...args], home);
+export function runnel(home: string, ...args: string[]): Promise<Ran> {
+  return runnelWith({}, home, ...args);
+}
+
+/** Runs it with variables besides those of the test. */
+export async function runnelWith(env: NodeJS.ProcessEnv, home: string, ...args: string[]): Promise<Ran> {
+  const { exitCode, stdout, stderr } = start([COMMAND, ...args], home, env);
   const [code, out, errors] = await Promise.all([exitCode, stdout, stderr]);
   return { code, stdout: out, stderr: errors };
 }

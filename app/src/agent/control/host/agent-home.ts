@@ -8,6 +8,7 @@
 //     servers.json  servers that know this device, with its tokens; mode 0600
 //     cache/        cached contents, unless a mount says otherwise
 //     mounts/ID/    replica and journal of a mount; made of URL and mount point, ID is the same for a later mount
+//     page/         what a browser is started with, while its ticket is good
 //     server/       data of `runnel serve`, unless it says otherwise
 /* oxlint-disable node/no-sync -- small files, when the agent starts or ends and when a person mounts */
 // oxlint-disable-next-line no-restricted-imports -- of short names
@@ -62,6 +63,7 @@ export class AgentHome {
   readonly cacheFolder: string;
   readonly serversPath: string;
   readonly serverFolder: string;
+  readonly pageFolder: string;
   readonly #environment: Environment;
 
   constructor(folder: string = homeFolder(), environment: Environment = process.env) {
@@ -72,6 +74,7 @@ export class AgentHome {
     this.cacheFolder = join(folder, "cache");
     this.serversPath = join(folder, "servers.json");
     this.serverFolder = join(folder, "server");
+    this.pageFolder = join(folder, "page");
     this.#environment = environment;
   }
 

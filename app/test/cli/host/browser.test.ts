@@ -1,0 +1,59 @@
+// Opening a browser: which program, and what becomes of it.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { SimulatedClock } from "@runnel/shared";
+import { openerOf, openInBrowser } from "../../../src/cli/host/browser.ts";
+import { makeFolder } from "../../control/processes.ts";
+import { standInBrowser } from "../../page/stand-in.ts";
+
+test.each<[NodeJS.Platform, string, string, string[]]>([
+  ["linux", "/home/ada/open-1.html", "xdg-open", ["/home/ada/open-1.html"]],
+  ["freebsd", "/a b.html", "xdg-open", ["/a b.html"]],
+  ["darwin", "/Users/ada/a b.html", "open", ["/Users/ada/a b.html"]],
+  ["win32", "C:\\Ada & Co\\open-1.html", "cmd.exe", ["/d", "/c", 'start "" "C:\\Ada & Co\\open-1.html"']],
+])("on %s %s is opened by the program of the system", (platform, path, program, args) => {
+  expect(openerOf(platform, path)).toEqual({ program, args, isVerbatim: platform === "win32" });
+});
+
+const onLinux = process.platform === "linux" ? describe : describe.skip;
+onLinux("opening a browser", () => {
+  const place = (): { folder: string; page: string } => {
+    const folder = makeFolder();
+    const page = join(folder, "a page.html");
+    writeFileSync(page, "page");
+    return { folder: join(folder, "bin"), page };
+  };
+
+  test("starts the program with the path", async () => {
+    const { folder, page } = place();
+    const browser = standInBrowser(folder);
+    await openInBrowser(page, { env: browser.env });
+    expect(browser.seen).toMatchObject({ args: [page], page: "page" });
+  });
+
+  test("does not wait for a program that is the browser itself", async () => {
+    const { folder, page } = place();
+    const clock = new SimulatedClock();
+    // It ends when the test takes its folder away.
+    const browser = standInBrowser(folder, `while [ -e '${page}' ]; do sleep 0.1; done`);
+    const opening = openInBrowser(page, { env: browser.env, clock });
+    await clock.advance(60_000);
+    await opening;
+  });
+
+  test("fails with what to do instead", async () => {
+    const { folder, page } = place();
+    const failing = standInBrowser(folder, "exit 3");
+    await expect(openInBrowser(page, { env: failing.env })).rejects.toMatchObject({
+      kind: "Unavailable",
+      message: 'No browser was opened: xdg-open has failed. Print a link, and open that yourself: "runnel ui --print".',
+    });
+    const empty = join(folder, "empty");
+    mkdirSync(empty);
+    await expect(openInBrowser(page, { env: { PATH: empty } })).rejects.toMatchObject({
+      kind: "Unavailable",
+      message: expect.stringContaining("xdg-open cannot be run"),
+    });
+  });
+});
