@@ -10,6 +10,7 @@ import { openDoor } from "./door-rig.ts";
 
 const WRONG = "w".repeat(43);
 const SESSION_ENDED = 4401;
+const TRY_AGAIN = 1013;
 
 function ticketIn(path: string): string {
   return /name="ticket" value="([\w-]{43})"/.exec(readFileSync(path, "utf8"))?.[1] ?? "";
@@ -202,7 +203,7 @@ describe("a request", () => {
 
 describe("wrong tokens", () => {
   test("are counted together, whatever they were for; past the limit no token is looked at until some time has passed", async () => {
-    const { clock, port, session, ticket } = await openDoor();
+    const { clock, page, port, session, ticket } = await openDoor();
     const [known, good] = [await session(), ticket()];
     for (let time = 2; time < PAGE_LIMITS.wrongTokens; time += 2) {
       expect((await enterByLink(port, WRONG)).status).toBe(403);
@@ -219,9 +220,10 @@ describe("wrong tokens", () => {
     expect((await ask(port, `/files/${WRONG}`)).status).toBe(429);
     const { socket } = await dial(port);
     socket.send(JSON.stringify({ session: known }));
-    expect((await untilClosed(socket)).code).toBe(SESSION_ENDED);
+    expect((await untilClosed(socket)).code).toBe(TRY_AGAIN);
     await clock.advance(2 * PAGE_LIMITS.graceMs);
     expect((await enterByLink(port, good)).status).toBe(200);
+    expect(await (await page(known)).client.ask("add", { numbers: [6] })).toEqual({ sum: 6 });
   });
 
   test("of others leave a page that is open alone", async () => {
@@ -302,7 +304,7 @@ describe("a WebSocket", () => {
     for (let open = 0; open < PAGE_LIMITS.pages; open += 1) await page(token);
     const { socket } = await dial(port);
     socket.send(JSON.stringify({ session: token }));
-    expect((await untilClosed(socket)).code).toBe(1013);
+    expect((await untilClosed(socket)).code).toBe(TRY_AGAIN);
   });
 });
 

@@ -23,7 +23,7 @@ import { WrongTokens } from "./wrong-tokens.ts";
 
 /** Number of the protocol that pages speak; its messages are those of calls. A page names its page session before the hello. */
 export const PAGE_PROTOCOL = 1;
-/** Codes of a close, of which the first is ours (RFC 6455 §7.4.2): the page session is not known, or has ended; too many pages are open. */
+/** Codes of a close, of which the first is ours (RFC 6455 §7.4.2): the page session is not known, or has ended; later it may be let in. */
 const CLOSE_SESSION_ENDED = 4401;
 const CLOSE_TRY_AGAIN = 1013;
 
@@ -169,11 +169,11 @@ export class PageDoor {
 
   /** @returns undefined when it was refused, and is closed. */
   #enter(text: string, carrier: WsCarrier): (() => void) | undefined {
-    if (this.#sessions.pages >= PAGE_LIMITS.pages) {
-      carrier.close(CLOSE_TRY_AGAIN, "Too many pages of Runnel are open.");
+    if (this.#sessions.pages >= PAGE_LIMITS.pages || this.#wrong.waitMs > 0) {
+      carrier.close(CLOSE_TRY_AGAIN, "Too many pages of Runnel are open, or wrong tokens came.");
       return undefined;
     }
-    const leave = this.#wrong.waitMs > 0 ? undefined : this.#sessions.enter(sessionOf(text));
+    const leave = this.#sessions.enter(sessionOf(text));
     if (leave !== undefined) return leave;
     this.#wrong.add();
     carrier.close(CLOSE_SESSION_ENDED, 'This page has ended. Open a new one: "runnel ui".');

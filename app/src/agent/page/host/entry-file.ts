@@ -34,8 +34,13 @@ export class EntryFiles {
     return path;
   }
 
+  /** A file that stays has a ticket in it that is good no more. */
   remove(path: string): void {
-    rmSync(path, { force: true });
+    try {
+      rmSync(path, { force: true });
+    } catch {
+      // The next agent tries again.
+    }
   }
 }
 
