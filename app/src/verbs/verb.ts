@@ -9,8 +9,8 @@ export interface AgentVerb<C extends CallSchemas = CallSchemas> {
   /** The result of a request. What it throws is sent as an error. */
   handle(agent: Agent, request: CallRequest<C>, call: Call<CallPart<C>>): Promise<CallResult<C>>;
   /**
-   * Schema of what a page in the browser may ask, which is what the command line may, or less: no path at which a file is read or written that
-   * lies on no drive. Left out: no page may call this verb.
+   * Schema of what a page in the browser may ask, which is what the command line may, or less: no path at which a file
+   * is read or written that lies on no drive. Left out: no page may call this verb.
    */
   pageAsks?: z.ZodType<CallRequest<C>>;
   /** Adds the command to the command line; undefined where only programs ask. */

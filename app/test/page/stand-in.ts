@@ -1,4 +1,5 @@
-// A stand-in for the program that opens a browser: it writes down what it is given, and what every process shows to others at that moment.
+// A stand-in for the program that opens a browser: it writes down what it is given, and what every process shows to
+// others at that moment.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,4 +1,5 @@
-// Takes upgrades of an HTTP server over as WebSockets that carry calls. Who may ask for one is the HTTP server's to judge.
+// Takes upgrades of an HTTP server over as WebSockets that carry calls. Who may ask for one is the HTTP server's to
+// judge.
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";

@@ -1,4 +1,5 @@
-// The agent's pages, while any is asked for: the door is opened for the first one, and what it needs is loaded only then.
+// The agent's pages, while any is asked for: the door is opened for the first one, and what it needs is loaded only
+// then.
 import { type CallSchemas, type CallTable, RunnelError } from "@runnel/shared";
 import type { z } from "zod";
 import type { Download } from "./downloads.ts";

@@ -13,7 +13,10 @@ export const NOT_FOUND = `<!doctype html>
 </html>
 `;
 
-/** Answer to the file that a browser was started with: its script keeps the token for this tab, and goes to the start. A token is safe in HTML. */
+/**
+ * Answer to the file that a browser was started with: its script keeps the token for this tab, and goes to the start. A
+ * token is safe in HTML.
+ */
 export function enterPage(session: string): string {
   return `<!doctype html>
 <html lang="en">

@@ -1,5 +1,5 @@
-// Answers a page's HTTP: the exchange of a ticket for a page session, the built files, and downloads. Where a request comes from was judged
-// before (request-guard.ts), and calls are not made here (page-door.ts).
+// Answers a page's HTTP: the exchange of a ticket for a page session, the built files, and downloads. Where a request
+// comes from was judged before (request-guard.ts), and calls are not made here (page-door.ts).
 import { type ErrorKind, RunnelError } from "@runnel/shared";
 import { type Context, Hono } from "hono";
 import { z } from "zod";

@@ -1,5 +1,6 @@
-// The door of the local page, from the moment that somebody asks for a page until no page was open for ten minutes: a listener on loopback,
-// tickets that let in once, page sessions, and the calls of the pages. Another life of it has another port, and knows nothing of this one.
+// The door of the local page, from the moment that somebody asks for a page until no page was open for ten minutes: a
+// listener on loopback, tickets that let in once, page sessions, and the calls of the pages. Another life of it has
+// another port, and knows nothing of this one.
 import {
   type Carrier,
   CallServer,
@@ -21,9 +22,15 @@ import { ENTER_PATH, hostOf } from "./request-guard.ts";
 import { Tickets } from "./tickets.ts";
 import { WrongTokens } from "./wrong-tokens.ts";
 
-/** Number of the protocol that pages speak; its messages are those of calls. A page names its page session before the hello. */
+/**
+ * Number of the protocol that pages speak; its messages are those of calls. A page names its page session before the
+ * hello.
+ */
 export const PAGE_PROTOCOL = 1;
-/** Codes of a close, of which the first is ours (RFC 6455 §7.4.2): the page session is not known, or has ended; later it may be let in. */
+/**
+ * Codes of a close, of which the first is ours (RFC 6455 §7.4.2): the page session is not known, or has ended; later it
+ * may be let in.
+ */
 const CLOSE_SESSION_ENDED = 4401;
 const CLOSE_TRY_AGAIN = 1013;
 

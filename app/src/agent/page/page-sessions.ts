@@ -40,7 +40,10 @@ export class PageSessions {
     return this.#table.add(session);
   }
 
-  /** Opens a page. @returns undefined when the token is no page session's, else a function to be called once when the page is gone. */
+  /**
+   * Opens a page. @returns undefined when the token is no page session's, else a function to be called once when the
+   * page is gone.
+   */
   enter(token: string): (() => void) | undefined {
     const session = this.#table.find(token);
     if (session === undefined) return undefined;

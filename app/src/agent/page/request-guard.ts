@@ -1,5 +1,6 @@
-// Judges where a request comes from, before anything of it is answered: pages of other sites, and names that somebody has bound to this machine,
-// have no part in it. A browser cannot be made to lie about Host, Origin and Sec-Fetch-Site by the pages that it shows.
+// Judges where a request comes from, before anything of it is answered: pages of other sites, and names that somebody
+// has bound to this machine, have no part in it. A browser cannot be made to lie about Host, Origin and Sec-Fetch-Site
+// by the pages that it shows.
 import type { IncomingHttpHeaders } from "node:http";
 
 export const ENTER_PATH = "/enter";

@@ -12,7 +12,10 @@ export class BuiltFolder {
     this.path = path;
   }
 
-  /** Reads what is at a path that begins with "/". @returns undefined when there is no such file, or none inside the folder. */
+  /**
+   * Reads what is at a path that begins with "/". @returns undefined when there is no such file, or none inside the
+   * folder.
+   */
   async read(path: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const segments = path.split("/").slice(1);
     if (!segments.every((segment) => SEGMENT.test(segment))) return undefined;

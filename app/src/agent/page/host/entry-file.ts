@@ -1,5 +1,5 @@
-// The file that a browser is started with: it hands the ticket over by a POST, so that it stands in no command line, no history and no Referer.
-// Only its user can read it, and it is gone when the ticket is.
+// The file that a browser is started with: it hands the ticket over by a POST, so that it stands in no command line, no
+// history and no Referer. Only its user can read it, and it is gone when the ticket is.
 /* oxlint-disable node/no-sync -- a small file, when a person opens a page */
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

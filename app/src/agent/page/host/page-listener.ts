@@ -1,4 +1,5 @@
-// Listens on this machine's loopback for the pages of its user, and takes in what may be answered: HTTP, and WebSockets for calls on the same port.
+// Listens on this machine's loopback for the pages of its user, and takes in what may be answered: HTTP, and WebSockets
+// for calls on the same port.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -24,7 +25,9 @@ export interface ListenerCallbacks {
 
 export interface PageListener {
   port: number;
-  /** Takes nothing more. Resolves when all connections are gone; those of HTTP end now, those of calls are the caller's. */
+  /**
+   * Takes nothing more. Resolves when all connections are gone; those of HTTP end now, those of calls are the caller's.
+   */
   close(): Promise<void>;
   /** Ends what is left. */
   destroy(): void;
