@@ -4,6 +4,8 @@ import type { Clock, Disk } from "@runnel/shared";
 import { LocalSecrets, RealClock, WsAcceptor, isRunnelError } from "@runnel/shared";
 import { serveAdmin } from "./admin/admin-server.ts";
 import { adoptFolder } from "./adopt-folder.ts";
+import { SERVER } from "./audit/audit-entry.ts";
+import type { RecordedSettings } from "./audit/recorded-settings.ts";
 import { type Security, openSecurity } from "./auth/security.ts";
 import { becomeUser, userNamed } from "./host/other-user.ts";
 import { openSqliteMetaStore, removeSqliteMetaStore } from "./meta/sqlite/meta-store.ts";
@@ -13,7 +15,7 @@ import { serve } from "./server.ts";
 import type { RunningServer, ServerSettings } from "./server-api.ts";
 
 export { askServer } from "./admin/admin-client.ts";
-export type { AdminResult } from "./admin/messages.ts";
+export type { AdminRequest, AdminResult } from "./admin/messages.ts";
 export type { OfferedVolume, RunningServer, ServerSettings, TlsSettings, VolumeSettings } from "./server-api.ts";
 
 /**
@@ -39,7 +41,11 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
       if (toAdopt.delete(each.name)) {
         const { isAdopted, sentence } = await adoptFolder(each, volumeHost);
         warn(sentence);
-        if (isAdopted) adopted.add(each.name);
+        if (isAdopted) {
+          adopted.add(each.name);
+          const adoption = { act: "volumeAdopt", object: each.name, detail: each.folder } as const;
+          await security?.audit.record({ who: SERVER, ...adoption, result: "done" });
+        }
       }
       await probeFolder(each, volumeHost);
     },
@@ -50,16 +56,20 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
   const listening = user === undefined ? {} : { listening: () => becomeUser(user, settings.dataFolder) };
   const crowd = settings.connections === undefined ? {} : { connections: settings.connections };
   const deps = { clock, executor, host, port, software: "Runnel server", warn, volumes, ...listening };
-  const { tls, hostname } = settings;
+  const { tls } = settings;
   const secrets = LocalSecrets.ofUserOr(settings.secretPath);
-  const security = await securityOf(disk, clock, settings);
+  const security = await securityOf(disk, clock, { ...settings, warn });
   const acceptor = new WsAcceptor(
     { identity: () => security?.identity, ...(tls === undefined ? { secrets } : {}) },
     crowd,
   );
+  const start = (): Promise<RunningServer> => serve({ ...deps, acceptor, isSecure: tls !== undefined, security });
   try {
-    const server = await serve({ ...deps, acceptor, isSecure: tls !== undefined, security });
-    return security === undefined ? server : await withAdmin(server, security, hostname);
+    if (security === undefined) return await start();
+    const act = { who: SERVER, act: "serverStart", object: `${host}:${port}` } as const;
+    const detail = security.audit.isWholeBefore === false ? "The server before this one did not end properly." : "";
+    const server = await security.audit.perform(act, start, ({ url }) => ({ object: url, detail }));
+    return await withAdmin(server, security, settings);
   } catch (error) {
     await security?.release();
     throw error;
@@ -70,20 +80,21 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
 async function securityOf(
   disk: Disk,
   clock: Clock,
-  { tls, hostname, dataFolder }: ServerSettings,
+  { tls, hostname, dataFolder, warn }: ServerSettings & Pick<Required<ServerSettings>, "warn">,
 ): Promise<Security | undefined> {
   try {
-    return await openSecurity(disk, clock, dataFolder, { ...tls, hostname, isLate: tls === undefined });
+    return await openSecurity(disk, clock, dataFolder, { ...tls, hostname, isLate: tls === undefined, warn });
   } catch (error) {
     if (tls === undefined && isRunnelError(error, "Busy")) return undefined;
     throw error;
   }
 }
 
-async function withAdmin(server: RunningServer, security: Security, hostname: string): Promise<RunningServer> {
+async function withAdmin(server: RunningServer, security: Security, settings: ServerSettings): Promise<RunningServer> {
   let endAdmin: () => Promise<void>;
   try {
-    endAdmin = await serveAdmin({ server, security, hostname });
+    await security.recordChanges(recordedSettings(settings));
+    endAdmin = await serveAdmin({ server, security, hostname: settings.hostname });
   } catch (error) {
     await server.close();
     throw error;
@@ -91,9 +102,22 @@ async function withAdmin(server: RunningServer, security: Security, hostname: st
   const close = async (): Promise<void> => {
     await endAdmin();
     await server.close();
+    await security.audit.record({ who: SERVER, act: "serverStop", object: server.url, result: "done" });
     await security.release();
   };
   return { ...server, close };
+}
+
+/** Settings that a person may want to know who changed, and when. */
+function recordedSettings(settings: ServerSettings): RecordedSettings {
+  const { volumes, host, port, tls, termMs, keepsOwners = false, user, connections } = settings;
+  const certificate = tls?.given?.certificatePath ?? (tls === undefined ? "none" : "the server's own");
+  const values = { listen: `${host}:${port}`, certificate, termMs, keepsOwners, user, connections };
+  const said = Object.entries(values).filter(([, value]) => value !== undefined);
+  return {
+    volumes: Object.fromEntries(volumes.map(({ name, folder }) => [name, folder])),
+    settings: Object.fromEntries(said.map(([name, value]) => [name, String(value)])),
+  };
 }
 
 /** A fresh meta store takes the place of a damaged one. */

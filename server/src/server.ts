@@ -82,6 +82,7 @@ export async function serve(deps: ServerDeps): Promise<RunningServer> {
       software,
       devices,
       failedLogins,
+      audit: security?.audit,
       warn,
       ofDevice: () => ofDevice(handler),
       shareOf,

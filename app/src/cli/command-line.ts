@@ -7,6 +7,7 @@ import type { AgentVerb } from "../verbs/verb.ts";
 import { Output, type Sinks } from "./output.ts";
 import { usageError } from "./usage-error.ts";
 import { addAgent } from "./verbs/agent.ts";
+import { addAudit } from "./verbs/audit.ts";
 import { addCompletion } from "./verbs/completion.ts";
 import { addDevices } from "./verbs/devices.ts";
 import { addInvite } from "./verbs/invite.ts";
@@ -23,6 +24,7 @@ const VERBS = [
   addDevices,
   addRight,
   addRevoke,
+  addAudit,
   ...Object.values<AgentVerb>(AGENT_VERBS).map(
     (verb) => (program: Command, output: Output) => verb.addCommand?.(program, output),
   ),

@@ -1,5 +1,6 @@
 // Asks the server that runs with this data folder.
 import { request as httpRequest } from "node:http";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { RunnelError } from "@runnel/shared";
 import { socketPath } from "../host/local-socket.ts";
@@ -8,6 +9,7 @@ import {
   ADMIN_ERROR,
   ADMIN_RESULTS,
   ADMIN_SOCKET,
+  ADMIN_USER_HEADER,
   type AdminName,
   type AdminRequest,
   type AdminResult,
@@ -39,7 +41,8 @@ export async function askServer<Name extends AdminName>(
 function post(folder: string, name: string, body: string): Promise<string> {
   const { path, close } = socketPath(folder, ADMIN_SOCKET);
   return new Promise<string>((resolve, reject) => {
-    const request = httpRequest({ socketPath: path, path: `/${name}`, method: "POST" }, (response) => {
+    const headers = { [ADMIN_USER_HEADER]: encodeURIComponent(userName()) };
+    const request = httpRequest({ socketPath: path, path: `/${name}`, method: "POST", headers }, (response) => {
       const parts: Buffer[] = [];
       response.on("data", (part: Buffer) => parts.push(part));
       response.once("end", () => resolve(Buffer.concat(parts).toString()));
@@ -48,4 +51,16 @@ function post(folder: string, name: string, body: string): Promise<string> {
     request.once("error", reject);
     request.end(body);
   }).finally(close);
+}
+
+/** Name of whoever runs the command: with sudo the user who did. */
+function userName(): string {
+  const { SUDO_USER: before = "" } = process.env;
+  try {
+    const { username } = userInfo();
+    return before === "" || before === username ? username : `${before} as ${username}`;
+  } catch {
+    // The system has no name for the user.
+    return String(process.geteuid?.() ?? "");
+  }
 }

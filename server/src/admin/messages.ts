@@ -1,9 +1,12 @@
 // The administrator's API: HTTP with JSON over a socket in the server's own folder. Each request is a POST to its name.
 import { ERROR_KINDS, LIMITS, label } from "@runnel/shared";
 import { z } from "zod";
+import { auditFilter, auditPage } from "../audit/audit-filter.ts";
 
 export const ADMIN_SOCKET = "admin.sock";
 export const ADMIN_BYTES_MAX = 64 * 1024;
+/** Header by which a command says whose it is, percent-encoded: who may open the socket is believed. */
+export const ADMIN_USER_HEADER = "runnel-user";
 
 const DAY_MS = 24 * 3_600_000;
 const LASTS_DAYS_MAX = 366;
@@ -30,6 +33,8 @@ export const ADMIN_REQUESTS = {
   }),
   invites: z.object({}),
   withdraw: z.object({ invite: z.string().max(LIMITS.deviceName) }),
+  audit: auditFilter,
+  auditCsv: auditFilter,
 } as const;
 export type AdminName = keyof typeof ADMIN_REQUESTS;
 export type AdminRequest<Name extends AdminName> = z.input<(typeof ADMIN_REQUESTS)[Name]>;
@@ -68,6 +73,9 @@ export const ADMIN_RESULTS = {
   right: z.object({ device }),
   invites: z.object({ invites: z.array(listedInvite) }),
   withdraw: z.object({ withdrawn: listedInvite }),
+  audit: auditPage,
+  /** Rows of the page that `audit` gives, with a row of titles before those of the first one. */
+  auditCsv: z.object({ csv: z.string(), count: z.number(), after: z.number().nullable() }),
 } as const;
 export type AdminResult<Name extends AdminName> = z.output<(typeof ADMIN_RESULTS)[Name]>;
 

@@ -31,6 +31,14 @@ export interface ListedInvite {
   usedBy: string | undefined;
 }
 
+export interface Joined {
+  device: Device;
+  volume: string;
+  right: Right;
+  /** Id of the invite that was used. */
+  invite: string;
+}
+
 export class DeviceRegistry {
   private readonly root: DiskRoot;
   private readonly clock: Clock;
@@ -66,21 +74,32 @@ export class DeviceRegistry {
     this.tellRight = tell;
   }
 
-  /** The secret is told once; only its digest is kept. */
-  async invite({ volume, right, person, lastsMs }: Invitation): Promise<{ secret: string; untilMs: number }> {
+  /** The secret is told once; only its digest is kept. `id` is what the invite is listed by. */
+  async invite({
+    volume,
+    right,
+    person,
+    lastsMs,
+  }: Invitation): Promise<{ id: string; secret: string; untilMs: number }> {
     this.forgetOld();
     if (this.invites.size >= LIMITS.invites) throw tooMany("invites", LIMITS.invites);
     const secret = randomBytes(SECRET_BYTES).toString("base64url");
     const untilMs = this.nowMs() + lastsMs;
     const secretDigest = digestOf(secret);
-    this.invites.set(secretDigest, { secretDigest, volume, right, person, untilMs });
+    const invite = { secretDigest, volume, right, person, untilMs };
+    this.invites.set(secretDigest, invite);
     await this.save();
-    return { secret, untilMs };
+    return { id: inviteId(invite), secret, untilMs };
+  }
+
+  /** Returns the device that has the token, also one that is revoked. */
+  find(token: string): Device | undefined {
+    return this.byToken.get(digestOf(token));
   }
 
   /** Returns the device that has the token. @throws Denied when none has it; Revoked. */
   deviceOf(token: string): Device {
-    const device = this.byToken.get(digestOf(token));
+    const device = this.find(token);
     if (device === undefined) {
       throw new RunnelError(
         "Denied",
@@ -96,10 +115,10 @@ export class DeviceRegistry {
    * Uses an invite up. The same token may come again, as after a lost answer, and is answered the same. @throws Denied
    * with the sentence that its person needs; Revoked.
    */
-  async join({ secret, token, name }: RequestOf<"join">): Promise<{ device: Device; volume: string; right: Right }> {
+  async join({ secret, token, name }: RequestOf<"join">): Promise<Joined> {
     const invite = this.invites.get(digestOf(secret));
     if (invite === undefined) throw denied("This invite is not known here. Ask for a new one.");
-    let device = this.byToken.get(digestOf(token));
+    let device = this.find(token);
     if (device !== undefined) mustNotBeRevoked(device);
     const { volume, right, person } = invite;
     if (invite.usedBy === undefined || invite.usedBy !== device?.id) {
@@ -112,7 +131,7 @@ export class DeviceRegistry {
     await this.save();
     // Meanwhile somebody may have.
     mustNotBeRevoked(device);
-    return { device, volume, right };
+    return { device, volume, right, invite: inviteId(invite) };
   }
 
   /** Lists the devices in the order in which they came. */
@@ -243,7 +262,7 @@ function digestOf(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
 }
 
-function mustNotBeRevoked({ revokedMs }: Device): void {
+export function mustNotBeRevoked({ revokedMs }: Device): void {
   if (revokedMs === undefined) return;
   throw revoked();
 }

@@ -3,6 +3,8 @@ import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import type { Clock, Disk, TlsIdentity } from "@runnel/shared";
 import { fingerprintOf } from "@runnel/shared";
+import { AuditLog } from "../audit/audit-log.ts";
+import { type RecordedSettings, recordChanges } from "../audit/recorded-settings.ts";
 import { openData } from "../served-folders.ts";
 import { ServingLock } from "../volume/serving-lock.ts";
 import { DeviceRegistry } from "./device-registry.ts";
@@ -23,6 +25,9 @@ export interface Security {
   devices: DeviceRegistry;
   /** Invites somebody to become a device; the server has a key from then on. */
   invite: DeviceRegistry["invite"];
+  audit: AuditLog;
+  /** Records which volumes and settings are others than at the last start. */
+  recordChanges(now: RecordedSettings): Promise<void>;
   /** The server's own. */
   folder: string;
   /** When the server has ended. */
@@ -34,6 +39,7 @@ export interface SecurityChoice {
   hostname: string;
   /** A key is made when the first device is invited: most servers of one user never have any. */
   isLate: boolean;
+  warn(message: string, error?: unknown): void;
 }
 
 /** @throws RunnelError with a sentence for a person; Busy when another server has the folder. */
@@ -41,17 +47,21 @@ export async function openSecurity(
   disk: Disk,
   clock: Clock,
   dataFolder: string,
-  { given, hostname, isLate }: SecurityChoice,
+  { given, hostname, isLate, warn }: SecurityChoice,
 ): Promise<Security> {
   const brought = given && (await givenIdentity(given.certificatePath, given.keyPath));
   const root = await openData(disk, join(dataFolder, OWN_FOLDER), PRIVATE_MODE);
   let lock: ServingLock | undefined;
+  let audit: AuditLog | undefined;
   const release = async (): Promise<void> => {
+    await audit?.close();
     await lock?.release();
     await root.close();
   };
   try {
     lock = await ServingLock.take(disk, root, NOTE, `What lies in ${dataFolder}`);
+    const log = await AuditLog.open({ root, clock, warn });
+    audit = log;
     let identity = brought;
     let making: Promise<void> | undefined;
     // Once: two that are invited at the same moment are told of the same key.
@@ -78,6 +88,14 @@ export async function openSecurity(
       invite: async (invitation) => {
         await needIdentity();
         return devices.invite(invitation);
+      },
+      audit: log,
+      recordChanges: async (now) => {
+        try {
+          await recordChanges(root, now, (entry) => log.record(entry));
+        } catch (error) {
+          warn("The server's settings could not be remembered: the next start records all of them again.", error);
+        }
       },
       folder: root.path,
       release,

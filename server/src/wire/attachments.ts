@@ -28,8 +28,8 @@ export class Attachments {
     this.#deps = deps;
   }
 
-  /** The channel stays open and carries the feed, until one side ends it. */
-  async attach(channel: Channel, request: RequestOf<"attach">): Promise<void> {
+  /** The channel stays open and carries the feed, until one side ends it. `attached` is called when it is answered. */
+  async attach(channel: Channel, request: RequestOf<"attach">, attached: () => void): Promise<void> {
     const { handshake, warn } = this.#deps;
     handshake.requireAuthenticated("attach");
     const right = handshake.rightOn(request.volume);
@@ -57,6 +57,7 @@ export class Attachments {
     channel.abort.signal.addEventListener("abort", () => this.#lost(channel.id));
     try {
       await attachment.answer(this.#remember(attachment, request, isSameEpoch));
+      attached();
       volume.supplies.attached(instance);
       await attachment.serve();
       // The client ended the feed.

@@ -12,12 +12,14 @@ import {
   isRunnelError,
   isVolumeRequest,
 } from "@runnel/shared";
+import type { AuditLog } from "../audit/audit-log.ts";
 import type { Device } from "../auth/registry-file.ts";
 import { type DeviceRegistry, revoked } from "../auth/device-registry.ts";
 import type { FailedLogins } from "../auth/failed-logins.ts";
 import type { Volume } from "../volume/volume.ts";
 import { AnswerTurns } from "./answer-turns.ts";
 import { Attachments } from "./attachments.ts";
+import { ConnectionAudit } from "./connection-audit.ts";
 import { DevicePlaces, type DeviceShare, type Sending } from "./device-share.ts";
 import { Handshake } from "./handshake.ts";
 import { serveRequest } from "./requests/index.ts";
@@ -33,6 +35,8 @@ export interface HandlerDeps {
   volume(name: string): Volume | undefined;
   devices: DeviceRegistry | undefined;
   failedLogins: FailedLogins;
+  /** Left out where nothing is recorded. */
+  audit?: Pick<AuditLog, "note" | "record"> | undefined;
   /** "Runnel 0.1.0" */
   software: string;
   warn(message: string, error?: unknown): void;
@@ -63,6 +67,7 @@ export class ConnectionHandler {
   private readonly connection: Connection;
   private readonly attachments: Attachments;
   private readonly handshake: Handshake;
+  private readonly audit: ConnectionAudit;
   private readonly answers: AnswerTurns;
   /** Places of a connection of no device that is known by name. */
   private readonly ownPlaces = new DevicePlaces();
@@ -72,8 +77,15 @@ export class ConnectionHandler {
 
   constructor(deps: HandlerDeps) {
     this.deps = deps;
+    this.audit = new ConnectionAudit({
+      audit: deps.audit,
+      devices: deps.devices,
+      address: deps.link.remoteAddress,
+      handshake: () => this.handshake,
+    });
     this.handshake = new Handshake({
       ...deps,
+      joined: (joined) => this.audit.joined(joined),
       admitted: () => {
         deps.authenticated?.();
         this.connection.admit();
@@ -139,6 +151,7 @@ export class ConnectionHandler {
 
   private closed(error: RunnelError): void {
     this.handshake.end();
+    this.audit.closed(error);
     const { warn, cutOff = warn } = this.deps;
     if (isRunnelError(error, "Invalid", "TooLarge")) cutOff(`A client was cut off: ${error.message}`);
     this.attachments.lost();
@@ -162,16 +175,22 @@ export class ConnectionHandler {
       throw new RunnelError("Unsupported", operation.slice(0, 50), "This server does not know the operation.");
     if (!isVolumeRequest(operation)) return this.serveUnattached(operation, message, channel);
     const request = checkRequest(operation, message);
-    this.handshake.requireAuthenticated(operation);
+    try {
+      this.handshake.requireAuthenticated(operation);
+    } catch (error) {
+      this.audit.refused(operation, "", error);
+      throw error;
+    }
     return this.serve(operation, request, channel);
   }
 
   private readonly unattached: {
     readonly [Name in ConnectionRequestName]: (channel: Channel, request: RequestOf<Name>) => Promise<void>;
   } = {
-    hello: async (channel, request) => this.handshake.hello(channel, request),
-    join: (channel, request) => this.handshake.join(channel, request),
-    attach: (channel, request) => this.attachments.attach(channel, request),
+    hello: (channel, request) => this.audit.hello(request, async () => this.handshake.hello(channel, request)),
+    join: (channel, request) => this.audit.join(request, () => this.handshake.join(channel, request)),
+    attach: (channel, request) =>
+      this.audit.attach(request.volume, (attached) => this.attachments.attach(channel, request, attached)),
   };
 
   private serveUnattached<Name extends ConnectionRequestName>(
@@ -204,6 +223,8 @@ export class ConnectionHandler {
     } catch (error) {
       // A request that failed while the attachment was ending failed for that reason.
       attachment.mustBeThere();
+      if (attachment.right === "read" && isRunnelError(error, "ReadOnly"))
+        this.audit.refused(name, attachment.volume.name, error);
       throw error;
     }
   }

@@ -13,7 +13,7 @@ import {
   isRunnelError,
 } from "@runnel/shared";
 import type { Device, Right } from "../auth/registry-file.ts";
-import { type DeviceRegistry, rightOn } from "../auth/device-registry.ts";
+import { type DeviceRegistry, type Joined, mustNotBeRevoked, rightOn } from "../auth/device-registry.ts";
 import type { FailedLogins } from "../auth/failed-logins.ts";
 
 export interface HandshakeDeps {
@@ -27,6 +27,8 @@ export interface HandshakeDeps {
   failedLogins: FailedLogins;
   /** Software of this server. */
   software: string;
+  /** An invite was used; awaited before that is answered. */
+  joined?(joined: Joined): Promise<void>;
   /** The connection is authenticated now. */
   admitted(): void;
   /** The login grace has passed. */
@@ -92,11 +94,15 @@ export class Handshake {
     if (devices === undefined || this.isOwner)
       throw new RunnelError("Unsupported", "join", "Who runs the server needs no invite.");
     // Attachments of a connection belong to one device.
-    if (this.device !== undefined) throw joined();
+    if (this.device !== undefined) throw alreadyOfDevice();
     const retryAfterMs = failedLogins.waitMs(link.remoteAddress);
     if (retryAfterMs > 0) throw tooOften(retryAfterMs);
     try {
-      const { device, volume, right } = await devices.join(request);
+      const joined = await devices.join(request);
+      const { device, volume, right } = joined;
+      await this.deps.joined?.(joined);
+      // Meanwhile somebody may have revoked it.
+      mustNotBeRevoked(device);
       this.device = device;
       channel.end({ device: device.name, volume, isReadOnly: right === "read" });
       this.admitIfAuthenticated();
@@ -181,7 +187,7 @@ function notGreeted(operation: string): RunnelError {
   return invalid(operation, "The first request of a connection is hello.");
 }
 
-function joined(): RunnelError {
+function alreadyOfDevice(): RunnelError {
   return invalid("join", "The connection is a device's already.");
 }
 

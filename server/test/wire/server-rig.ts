@@ -28,6 +28,7 @@ import {
   sliceRecipe,
   checkResult,
 } from "@runnel/shared";
+import type { AuditLog } from "../../src/audit/audit-log.ts";
 import type { DeviceRegistry } from "../../src/auth/device-registry.ts";
 import { FailedLogins } from "../../src/auth/failed-logins.ts";
 import type { Volume } from "../../src/volume/volume.ts";
@@ -64,6 +65,8 @@ export class ServerRig {
   private away: RunnelError | undefined;
   /** Set before a client connects: who may do what. */
   devices: DeviceRegistry | undefined;
+  /** Set before a client connects: where logins and refusals are recorded. */
+  audit: AuditLog | undefined;
 
   constructor(rig: VolumeRig) {
     this.rig = rig;
@@ -91,6 +94,7 @@ export class ServerRig {
       },
       devices: this.devices,
       failedLogins: this.failedLogins,
+      audit: this.audit,
       software: "test server",
       warn: (message) => warnings.push(message),
       ofDevice: () => this.present,
