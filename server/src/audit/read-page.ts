@@ -8,6 +8,10 @@ import { PAGE_ENTRIES_MAX } from "./audit-limits.ts";
 import type { EntryFile } from "./entry-files.ts";
 
 const BLOCK_BYTES = 128 * 1024;
+/** Bytes in which a line begins, but for very long ones. */
+const PROBE_BYTES = 4096;
+/** Bytes that number and time of a line have room in. */
+const HEAD_BYTES = 64;
 const NEWLINE = 0x0a;
 
 /** `folders`: the files of each, the oldest first. Entries above `shownN` may not be whole yet. */
@@ -106,16 +110,35 @@ class BackwardReader {
     const entry = this.#files.pop();
     if (entry === undefined) return undefined;
     try {
-      return { file: await this.#root.open(entry.path, "read"), entry, endsAt: entry.bytes };
+      const file = await this.#root.open(entry.path, "read");
+      this.#open = { file, entry, endsAt: entry.bytes };
+      this.#open.endsAt = await this.#endOf(file, entry.bytes);
+      return this.#open;
     } catch (error) {
       if (!isRunnelError(error, "NotFound")) throw error;
       return undefined;
     }
   }
 
+  /** Finds an offset behind all lines that are asked for, and not far behind: numbers grow within a file. */
+  async #endOf(file: DiskFile, bytes: number): Promise<number> {
+    let [low, high] = [0, bytes];
+    while (this.#below <= this.knownTo && high - low > BLOCK_BYTES) {
+      const middle = Math.floor((low + high) / 2);
+      const line = firstLine(await file.read(middle, PROBE_BYTES));
+      if (line === undefined) break;
+      if (line.n < this.#below) low = middle;
+      else high = middle + line.offset;
+    }
+    return high;
+  }
+
   #take(bytes: Uint8Array, first: number): void {
-    const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString().split("\n");
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     const { above = 0, fromMs = -Infinity, toMs = Infinity } = this.#filter;
+    // A block without a text that is asked for has nothing that matches: its first line tells how far it goes.
+    const isAny = this.#needles.every((needle) => buffer.includes(needle));
+    const lines = isAny ? buffer.toString().split("\n") : buffer.toString("utf8", 0, HEAD_BYTES).split("\n", 1);
     for (const text of lines.toReversed()) {
       const head = headOf(text);
       // A file may begin with acts that an earlier one has [F183].
@@ -139,4 +162,11 @@ class BackwardReader {
     // The last file grows while it is read.
     return range === undefined || next === undefined || (range.toMs >= fromMs && range.fromMs < toMs);
   }
+}
+
+/** Returns the number of the first line that begins within the bytes; undefined when none does. */
+function firstLine(bytes: Uint8Array): { n: number; offset: number } | undefined {
+  const offset = bytes.indexOf(NEWLINE) + 1;
+  const head = headOf(Buffer.from(bytes.buffer, bytes.byteOffset + offset, bytes.length - offset).toString("latin1"));
+  return offset === 0 || head === undefined ? undefined : { n: head.n, offset };
 }
