@@ -123,7 +123,7 @@ class BackwardReader {
   /** Finds an offset behind all lines that are asked for, and not far behind: numbers grow within a file. */
   async #endOf(file: DiskFile, bytes: number): Promise<number> {
     let [low, high] = [0, bytes];
-    while (this.#below <= this.knownTo && high - low > BLOCK_BYTES) {
+    while (this.#filter.after !== undefined && this.#below <= this.knownTo && high - low > BLOCK_BYTES) {
       const middle = Math.floor((low + high) / 2);
       const line = firstLine(await file.read(middle, PROBE_BYTES));
       if (line === undefined) break;

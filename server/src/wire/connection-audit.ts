@@ -81,6 +81,8 @@ export class ConnectionAudit {
   #note(act: AuditAct, object: string, error: RunnelError | undefined, device?: Device): void {
     const { audit, address } = this.#deps;
     const who = device === undefined ? this.#who() : deviceActor(device, address);
+    // Whoever sends on after a refused login is told so once more: the login says it.
+    if (act === "attach" && who.kind === "unauthenticated" && error?.kind === "Invalid") return;
     // An object that is asked for by nobody known says nothing.
     const known = who.kind === "unauthenticated" ? "" : object;
     audit?.note({ who, act, object: known, result: error?.kind ?? "done", detail: error?.message ?? "" });
