@@ -1,5 +1,6 @@
 // Settings of a server, and the running server that comes of them.
 import type { Security } from "./auth/security.ts";
+import type { Opener } from "./volume/openers.ts";
 
 export interface VolumeSettings {
   name: string;
@@ -61,5 +62,10 @@ export interface RunningServer {
   /** True while a connection of this device is open. */
   connected(device: string): boolean;
   readonly volumes: readonly OfferedVolume[];
+  /**
+   * Lists who has a volume open, or the folder or file at a path in it ("": the volume). @throws RunnelError NotFound;
+   * Unavailable, Busy when the volume is not open now.
+   */
+  openers(volume: string, path: string): Promise<Opener[]>;
   close(): Promise<void>;
 }

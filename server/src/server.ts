@@ -7,6 +7,7 @@ import { FailedLogins } from "./auth/failed-logins.ts";
 import { ThrottledWarnings } from "./host/throttled-warnings.ts";
 import type { RunningServer } from "./server-api.ts";
 import { type Offer, ServedVolume } from "./served-volume.ts";
+import { openersOf } from "./volume/openers.ts";
 import type { Volume } from "./volume/volume.ts";
 import { ConnectionHandler } from "./wire/connection-handler.ts";
 import { DeviceShare } from "./wire/device-share.ts";
@@ -122,6 +123,11 @@ export async function serve(deps: ServerDeps): Promise<RunningServer> {
     url: `${deps.isSecure ? "wss" : "ws"}://${host}:${listener.port}`,
     volumes: [...volumes.values()],
     security,
+    openers: async (name, path) => {
+      const volume = volumes.get(name)?.mustBeOpen();
+      if (volume === undefined) throw new RunnelError("NotFound", "openers", `The server has no volume ${name}.`);
+      return openersOf(volume, clock, path);
+    },
     connected: (device) => [...handlers].some(({ deviceId }) => deviceId === device),
     close,
   };

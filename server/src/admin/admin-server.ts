@@ -9,19 +9,21 @@ import type { RunningServer } from "../server-api.ts";
 import type { DeviceRegistry, ListedInvite } from "../auth/device-registry.ts";
 import type { Device } from "../auth/registry-file.ts";
 import type { Security } from "../auth/security.ts";
+import type { Opener } from "../volume/openers.ts";
 import { addressFor } from "./address.ts";
 import {
   ADMIN_BYTES_MAX,
   ADMIN_REQUESTS,
   ADMIN_SOCKET,
   ADMIN_USER_HEADER,
+  OPENERS_MAX,
   type AdminName,
   type AdminRequest,
   type AdminResult,
 } from "./messages.ts";
 
 export interface AdminDeps {
-  server: Pick<RunningServer, "url" | "volumes" | "connected">;
+  server: Pick<RunningServer, "url" | "volumes" | "connected" | "openers">;
   security: Pick<Security, "fingerprint" | "devices" | "invite" | "audit" | "folder">;
   hostname: string;
 }
@@ -123,6 +125,13 @@ async function read(deps: AdminDeps, who: Actor, { name, body }: Asked): Promise
     case "invites":
       audit.note({ who, act: name, result: "done" });
       return { invites: devices.listInvites().map(shownInvite) } satisfies AdminResult<"invites">;
+    case "openers": {
+      const { volume, path = "" } = body;
+      const all = await deps.server.openers(volume, path);
+      audit.note({ who, act: name, object: volume, result: "done" });
+      const openers = all.slice(0, OPENERS_MAX).map((opener) => shownOpener(devices, opener));
+      return { openers, total: all.length } satisfies AdminResult<"openers">;
+    }
     case "audit":
     case "auditCsv": {
       // A reader who goes on with the next page has been noted.
@@ -208,6 +217,14 @@ function shown({ server }: AdminDeps, device: Device): AdminResult<"revoke">["re
   const { id, name, person, grants, createdMs, revokedMs = null } = device;
   const volumes = grants.map(({ volume, right }) => ({ name: volume, isReadOnly: right === "read" }));
   return { id, name, person, volumes, createdMs, revokedMs, isConnected: server.connected(id) };
+}
+
+function shownOpener(
+  devices: DeviceRegistry,
+  { device, sinceMs, folders, ...rest }: Opener,
+): AdminResult<"openers">["openers"][number] {
+  const name = devices.list().find(({ id }) => id === device)?.name ?? "";
+  return { device, name, sinceMs: sinceMs === 0 ? null : sinceMs, folders: folders ?? null, ...rest };
 }
 
 async function bodyOf(request: IncomingMessage): Promise<unknown> {

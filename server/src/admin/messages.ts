@@ -10,6 +10,8 @@ export const ADMIN_USER_HEADER = "runnel-user";
 
 const DAY_MS = 24 * 3_600_000;
 const LASTS_DAYS_MAX = 366;
+const PATH_MAX = 32 * 1024;
+export const OPENERS_MAX = 500;
 
 export const ADMIN_REQUESTS = {
   invite: z.object({
@@ -33,6 +35,8 @@ export const ADMIN_REQUESTS = {
   }),
   invites: z.object({}),
   withdraw: z.object({ invite: z.string().max(LIMITS.deviceName) }),
+  /** `path` begins at the volume's root; left out: all who have the volume open. */
+  openers: z.object({ volume: z.string().max(LIMITS.nameBytes), path: z.string().max(PATH_MAX).optional() }),
   audit: auditFilter,
   auditCsv: auditFilter,
 } as const;
@@ -60,6 +64,23 @@ const listedInvite = z.object({
   usedBy: z.string().nullable(),
 });
 
+const opener = z.object({
+  /** Id and name of the device; "" for a program of the server's own user, and for a client from before a restart. */
+  device: z.string(),
+  name: z.string(),
+  /** Name that the client calls itself. */
+  who: z.string(),
+  /** When it attached; `null` for a client from before a restart. */
+  sinceMs: z.number().nullable(),
+  isConnected: z.boolean(),
+  /** Milliseconds for which it may still answer from what it has. */
+  leaseMs: z.number(),
+  /** Count of folders that it follows; `null`: all of them. */
+  folders: z.number().nullable(),
+  /** It had the file at the path open lately. */
+  hasRead: z.boolean(),
+});
+
 export const ADMIN_RESULTS = {
   invite: z.object({
     invite: z.string(),
@@ -73,6 +94,8 @@ export const ADMIN_RESULTS = {
   right: z.object({ device }),
   invites: z.object({ invites: z.array(listedInvite) }),
   withdraw: z.object({ withdrawn: listedInvite }),
+  /** The first OPENERS_MAX of `total`. */
+  openers: z.object({ openers: z.array(opener), total: z.number() }),
   audit: auditPage,
   /** Rows of the page that `audit` gives, with a row of titles before those of the first one. */
   auditCsv: z.object({ csv: z.string(), count: z.number(), after: z.number().nullable() }),

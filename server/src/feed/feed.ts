@@ -80,6 +80,7 @@ export class Feed {
     }
     holder.ackedSeq = seq;
     holder.sender = sender;
+    holder.sinceMs = Number(this.clock.wallNs() / 1_000_000n);
     this.#holders.set(instance, holder);
     this.#applied(holder);
     return holder;
@@ -215,6 +216,12 @@ export class Feed {
 
   restore(): void {
     this.#isWithdrawn = false;
+  }
+
+  /** Lists all followers that are connected or have a lease, in the order in which they came. */
+  list(): Holder[] {
+    const nowMs = this.clock.bootMs();
+    return [...this.#holders.values()].filter((holder) => holder.sender !== undefined || holder.hasLease(nowMs));
   }
 
   get attachments(): number {

@@ -11,6 +11,8 @@ export interface FeedSender {
   /** Bytes of a version that the follower committed are asked for once more. */
   lack(version: VersionId, ranges: readonly { offset: number; length: number }[]): void;
   close(reason: string): void;
+  /** Tells whether the follower had the file open lately, and wants its small changes. */
+  hasRead?(node: number): boolean;
 }
 
 export interface Identity {
@@ -30,6 +32,8 @@ export class Holder {
   /** Term of its leases. */
   readonly termMs: number;
   sender: FeedSender | undefined;
+  /** Wall clock in milliseconds: when it attached; 0 for one from before a restart. */
+  sinceMs = 0;
   followsAll = false;
   readonly follows = new Set<number>();
   /** Boot clock; 0 = no lease. */

@@ -153,6 +153,10 @@ export class Attachment implements FeedSender {
     }
   }
 
+  hasRead(node: number): boolean {
+    return this.wanted.has(node);
+  }
+
   private handle(item: FeedFromClient): void {
     const { feed } = this.volume;
     if (item[0] === "ack") feed.acknowledge(this.holder, item[1]);

@@ -44,6 +44,10 @@ export class PushSubscriptions {
     }
   }
 
+  has(node: number): boolean {
+    return this.held.has(node);
+  }
+
   /** Whoever made a version holds it. */
   made(changes: readonly Change[]): void {
     for (const { node, seq } of versionsOf(changes)) if (this.held.has(node)) this.held.set(node, seq);

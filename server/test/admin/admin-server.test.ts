@@ -16,6 +16,10 @@ const TOKEN = "sT0kenOfTheLaptopThatNobodyMaySeeInAnyLog01";
 const warnings: string[] = [];
 const CHOICE = { hostname: "files", isLate: true, warn: (message: string): void => void warnings.push(message) };
 
+const OPENERS = [
+  { device: "", who: "a client", sinceMs: 0, isConnected: false, leaseMs: 7, folders: undefined, hasRead: false },
+];
+
 let folder: string;
 let clock: SimulatedClock;
 let disk: SimulatedDisk;
@@ -28,7 +32,7 @@ beforeEach(async () => {
   disk = new SimulatedDisk({ clock, seed: 1 });
   security = await openSecurity(disk, clock, "/data", CHOICE);
   const volumes = [{ name: "docs", folder: "/srv/docs", volume: { epoch: "e" }, unavailable: undefined }];
-  const server = { url: "wss://0.0.0.0:7473", volumes, connected: () => false };
+  const server = { url: "wss://0.0.0.0:7473", volumes, connected: () => false, openers: async () => OPENERS };
   const own = join(folder, OWN_FOLDER);
   await mkdir(own, { mode: 0o700 });
   end = await serveAdmin({ security: withFolder(security, own), server, hostname: "files" });
@@ -156,4 +160,12 @@ test("the log is read by pages, as entries or as a table whose titles stand over
   expect([rows[0]?.slice(0, 10), rows.length, table.count, rest.count]).toEqual(["n,time,who", 9, 5, 2]);
   for (const wrong of [{ limit: 501 }, { limit: 0 }, { act: "nothing" }, { result: "good" }, { after: 0 }])
     expect(await kindOf(ask("audit", wrong as AdminRequest<"audit">))).toBe("Invalid");
+});
+
+test("who has a volume open is answered in the form of the API, and that it was asked is recorded", async () => {
+  expect(await ask("openers", { volume: "docs", path: "a/b" })).toEqual({
+    openers: [{ ...OPENERS[0], name: "", sinceMs: null, folders: null }],
+    total: 1,
+  });
+  expect(await said()).toEqual(["openers docs done"]);
 });
