@@ -39,7 +39,10 @@ interface Waiting {
 export type Act = Omit<NewEntry, "result">;
 
 export class AuditLog {
-  /** False when the process before ended without saying so: what it recorded last may be missing. Undefined when there was none, or that is not known. */
+  /**
+   * False when the process before ended without saying so: what it recorded last may be missing. Undefined when there
+   * was none, or that is not known.
+   */
   readonly isWholeBefore: boolean | undefined;
   readonly #clock: Clock;
   readonly #warn: (message: string, error?: unknown) => void;

@@ -107,7 +107,10 @@ export class EntryFiles {
     }
   }
 
-  /** Puts on stable storage what was appended. After a failure `lines`, which were appended last, are not there any more. */
+  /**
+   * Puts on stable storage what was appended. After a failure `lines`, which were appended last, are not there any
+   * more.
+   */
   async sync(lines: readonly Line[] = []): Promise<void> {
     if (this.#isSynced || this.#open === undefined) return;
     const { file, entry } = this.#open;
@@ -183,8 +186,8 @@ export class EntryFiles {
   }
 
   /**
-   * Removes what is too much or too old. By age one file goes at a time, and none when the log seems to have been silent for longer than it is kept: a clock
-   * that is wrong for once takes no history.
+   * Removes what is too much or too old. By age one file goes at a time, and none when the log seems to have been
+   * silent for longer than it is kept: a clock that is wrong for once takes no history.
    */
   async #removeOld(): Promise<void> {
     const { limits, bytesMax, clock } = this.#options;

@@ -1,5 +1,5 @@
-// Counts what others can make happen as often as they like [F185]: the first time is recorded at once, repetitions within a
-// minute are counted and recorded as one entry at its end.
+// Counts what others can make happen as often as they like [F185]: the first time is recorded at once, repetitions
+// within a minute are counted and recorded as one entry at its end.
 import type { Clock, Timer } from "@runnel/shared";
 import { networkOf } from "@runnel/shared";
 import type { NewEntry } from "./audit-entry.ts";

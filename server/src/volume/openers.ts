@@ -1,5 +1,5 @@
-// Tells who has a volume open, or a folder or file of it: those who follow it under a lease. A server is not told of each
-// opening of a file; who wants the small changes of a file has had it open lately.
+// Tells who has a volume open, or a folder or file of it: those who follow it under a lease. A server is not told of
+// each opening of a file; who wants the small changes of a file has had it open lately.
 import { type Clock, ROOT_NODE, RunnelError } from "@runnel/shared";
 import type { Holder } from "../feed/holder.ts";
 import type { Volume } from "./volume.ts";
@@ -21,8 +21,8 @@ export interface Opener {
 }
 
 /**
- * Lists who follows the path, in the order in which they came. `path` is "/"-separated from the volume's root, "" for the
- * whole volume. @throws RunnelError NotFound when nothing is there.
+ * Lists who follows the path, in the order in which they came. `path` is "/"-separated from the volume's root, "" for
+ * the whole volume. @throws RunnelError NotFound when nothing is there.
  */
 export async function openersOf({ feed, meta }: Volume, clock: Clock, path: string): Promise<Opener[]> {
   let [folder, node] = [ROOT_NODE, ROOT_NODE];

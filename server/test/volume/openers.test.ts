@@ -1,4 +1,4 @@
-// Who has a volume, a folder or a file open: from what clients follow, hold leases on and have read.
+// Openers of a volume, a folder or a file: from what clients follow, hold leases on and have read.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { ROOT_NODE } from "@runnel/shared";
 import { openersOf } from "../../src/volume/openers.ts";
