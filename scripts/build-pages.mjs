@@ -1,5 +1,7 @@
-// Builds the pages: app/ui, the agent's window, into app/ui/dist. Messages of a catalogue (words/*.ts) are compiled here, so that no parser of them is in a
-// page. `--pseudo` builds the pages in a made-up language, longer and with accents, which shows what does not fit and what was never translated.
+// Builds the pages: app/ui, the agent's window, into app/ui/dist. Messages of a catalogue (words/*.ts) are compiled
+// here, so that no parser of them is in a page. `--pseudo` builds the pages in a made-up language, longer and with
+// accents, which shows what does not fit and what was never translated.
+import { existsSync, globSync, statSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -10,6 +12,8 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** Folder of a page → its title. */
 const PAGES = { "app/ui": "Runnel" };
 const isPseudo = process.argv.includes("--pseudo");
+/** Builds only what is older than its sources. */
+const isIfOlder = process.argv.includes("--if-older");
 
 /** Turns a catalogue of messages into a module of compiled ones. */
 const catalogues = {
@@ -97,4 +101,15 @@ ${style}
   );
 }
 
-for (const [folder, title] of Object.entries(PAGES)) await buildPage(folder, title);
+function isCurrent(folder) {
+  const page = join(ROOT, folder, "dist/index.html");
+  if (!isIfOlder || !existsSync(page)) return false;
+  const sources = [
+    ...globSync([`${folder}/*`, `${folder}/{views,words}/**`, "shared/ui/**", "package-lock.json"], { cwd: ROOT }),
+    "scripts/build-pages.mjs",
+  ];
+  const builtMs = statSync(page).mtimeMs;
+  return sources.every((path) => path.endsWith("/dist") || statSync(join(ROOT, path)).mtimeMs < builtMs);
+}
+
+for (const [folder, title] of Object.entries(PAGES)) if (!isCurrent(folder)) await buildPage(folder, title);

@@ -24,6 +24,7 @@ const SYSTEM_PACKAGES = [
   { debian: "zstd", command: "zstd", why: "the tests compare savings with it" },
   { debian: "clang-format", isOptional: true, why: "checks how the C++ is set" },
   { debian: "clang-tidy", isOptional: true, why: "checks how the C++ is written" },
+  { debian: "chromium", command: "chromium", isOptional: true, why: "the tests look at the pages with it" },
   { debian: "git", command: "git", why: "the tests run it on a drive" },
   { debian: "rsync", command: "rsync", why: "the tests copy with it" },
   { debian: "vim-tiny", command: "vi", why: "the tests save with it" },
@@ -142,6 +143,7 @@ function ensureNode() {
 
 ensureSystemPackages();
 ensureNpmPackages();
-perform(ensureNode(), ["native/build.mjs"], {
-  PATH: [join(ROOT, "node_modules/.bin"), process.env.PATH ?? ""].join(delimiter),
-});
+const node = ensureNode();
+const PATH = [join(ROOT, "node_modules/.bin"), process.env.PATH ?? ""].join(delimiter);
+perform(node, ["native/build.mjs"], { PATH });
+perform(node, ["--disable-warning=ExperimentalWarning", "scripts/build-pages.mjs", "--if-older"], { PATH });

@@ -1,8 +1,8 @@
 // The agent as the page knows it: its calls, what it shows, the words. Types alone come from the agent's own code.
 import { createContext, useContext } from "react";
-import type { Calls } from "../../shared/ui/calls.ts";
-import type { View, ViewStore } from "../../shared/ui/view-store.ts";
-import { type Say, words } from "../../shared/ui/words.ts";
+import type { Calls } from "@runnel/shared/ui/calls.ts";
+import type { View, ViewStore } from "@runnel/shared/ui/view-store.ts";
+import { type Say, words } from "@runnel/shared/ui/words.ts";
 import type { Head } from "../src/agent/view/head.ts";
 import type { ActivityItem } from "../src/agent/view/history.ts";
 import type { DriveItem, TransferItem } from "../src/agent/view/views.ts";

@@ -1,10 +1,11 @@
-// The frame around all views: the one sentence at the top, the pages at the side, and what is wrong with the line to the agent.
+// The frame around all views: the one sentence at the top, the pages at the side, and what is wrong with the line to
+// the agent.
 import { ArrowLeftRight, ChartColumn, CircleHelp, Files, House, Plus, Unplug } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link, Route, Switch, useLocation } from "wouter";
-import { useView } from "../../shared/ui/view-store.ts";
-import { Notice, Skeleton } from "../../shared/ui/widgets/notice.tsx";
-import { StateIcon } from "../../shared/ui/widgets/state-icon.tsx";
+import { useView } from "@runnel/shared/ui/view-store.ts";
+import { Notice, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
+import { StateIcon } from "@runnel/shared/ui/widgets/state-icon.tsx";
 import { type AgentView, say, useAgent } from "./agent.ts";
 import { AddView } from "./views/add.tsx";
 import { ConflictsView } from "./views/conflicts.tsx";

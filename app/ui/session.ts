@@ -1,4 +1,5 @@
-// The session of this page: kept in sessionStorage, so that another tab has none of it and a reload keeps it. A ticket after "#" is exchanged for one, once.
+// The session of this page: kept in sessionStorage, so that another tab has none of it and a reload keeps it. A ticket
+// after "#" is exchanged for one, once.
 
 const KEY = "session";
 

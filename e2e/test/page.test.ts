@@ -1,4 +1,5 @@
-// The agent's page, with the product's agent: what `runnel ui` opens, and how it is used by a browser that does as it likes.
+// The agent's page, with the product's agent: what `runnel ui` opens, and how it is used by a browser that does as it
+// likes.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { existsSync, readFileSync } from "node:fs";
 import { connect } from "node:net";

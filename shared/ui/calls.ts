@@ -1,4 +1,5 @@
-// A face's end of the calls: requests over a line that is dialled anew as often as it breaks. No code comes from shared/src, so that a page is small.
+// A face's end of the calls: requests over a line that is dialled anew as often as it breaks. No code comes from
+// shared/src, so that a page is small.
 
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 10_000;
@@ -14,7 +15,10 @@ export class CallFailure extends Error {
   }
 }
 
-/** connecting: never heard of it. live: connected. lost: it was, and is dialled again. ended: the other end refuses this page; only a new one helps. */
+/**
+ * connecting: never heard of it. live: connected. lost: it was, and is dialled again. ended: the other end refuses this
+ * page; only a new one helps.
+ */
 export type LineState = "connecting" | "live" | "lost" | "ended";
 
 interface Waiting {

@@ -1,4 +1,5 @@
-// Formats of sizes, rates, times and counts for people, in the language of the page. Sizes are binary, written as the system's own windows write them.
+// Formats of sizes, rates, times and counts for people, in the language of the page. Sizes are binary, written as the
+// system's own windows write them.
 
 const KiB = 1024;
 const UNITS = ["bytes", "KB", "MB", "GB", "TB", "PB"] as const;
@@ -21,7 +22,7 @@ const day = new Intl.DateTimeFormat(LANGUAGE, { day: "numeric", month: "short" }
 /** Writes a size in bytes with three digits: 0 bytes, 1.2 KB, 48 MB. */
 export function formatBytes(bytes: number): string {
   let [value, unit] = [Math.max(0, bytes), 0];
-  // What would be rounded to 1,000 or more is of the next unit.
+  // A value that would be rounded to 1,000 is of the next unit.
   while (value >= (unit === 0 ? KiB : 999.5) && unit < UNITS.length - 1) [value, unit] = [value / KiB, unit + 1];
   return `${unit === 0 ? whole.format(value) : fine.format(value)} ${unit === 0 && value === 1 ? "byte" : UNITS[unit]}`;
 }
@@ -40,7 +41,10 @@ export function formatPercent(share: number): string {
   return percent.format(share);
 }
 
-/** Writes how long something still takes, rounded as a person would: seconds below two minutes, then minutes, then hours. */
+/**
+ * Writes how long something still takes, rounded as a person would: seconds below two minutes, then minutes, then
+ * hours.
+ */
 export function formatDuration(ms: number): string {
   const [value, unit] =
     ms < 2 * MINUTE_MS

@@ -1,9 +1,9 @@
-// What a call answers, for a component: asked when it appears, when its request changes, and when the line is back.
+// Answers of calls for components: asked when it appears, when its request changes, and when the line is back.
 import { useCallback, useEffect, useState, useSyncExternalStore } from "react";
 import type { Calls } from "./calls.ts";
 
 export interface Answered<Result> {
-  /** undefined: it has not come yet. */
+  /** The answer; undefined while it has not come. */
   result: Result | undefined;
   /** A sentence for a person; "" when it went well. */
   problem: string;

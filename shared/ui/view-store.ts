@@ -1,4 +1,4 @@
-// What the other end shows, kept up by its changes: a snapshot, then changes by key. Components read it with useSyncExternalStore.
+// Keeps what the other end shows: a snapshot, then changes by key. Components read it with useSyncExternalStore.
 import { useSyncExternalStore } from "react";
 import type { Calls, LineState } from "./calls.ts";
 
@@ -13,20 +13,20 @@ export interface ViewSnapshot<Head, Items extends Lists> {
   head: Head;
   lists: Partial<Items>;
   /** Items of a list that had no place in it. */
-  leftOut: Partial<Record<keyof Items, number>>;
+  omitted: Partial<Record<keyof Items, number>>;
 }
 
 interface ViewChanges<Head, Items extends Lists> {
   head?: Head;
   lists: Partial<{ [List in keyof Items]: { put: Items[List]; gone: readonly string[] } }>;
-  leftOut?: ViewSnapshot<Head, Items>["leftOut"];
+  omitted?: ViewSnapshot<Head, Items>["omitted"];
 }
 
 type Part<Head, Items extends Lists> = { snapshot: ViewSnapshot<Head, Items> } | { changes: ViewChanges<Head, Items> };
 
 export interface View<Head, Items extends Lists> {
   line: LineState;
-  /** undefined: it has not come yet. While the line is lost it is what was so at last. */
+  /** The state; undefined while it has not come. While the line is lost it is what was so at last. */
   shown: ViewSnapshot<Head, Items> | undefined;
 }
 
@@ -72,7 +72,7 @@ export class ViewStore<Head, Items extends Lists> {
 }
 
 function changed<Head, Items extends Lists>(
-  { head, lists, leftOut }: ViewSnapshot<Head, Items>,
+  { head, lists, omitted }: ViewSnapshot<Head, Items>,
   changes: ViewChanges<Head, Items>,
 ): ViewSnapshot<Head, Items> {
   const next: Partial<Record<keyof Items, readonly Keyed[]>> = { ...lists };
@@ -83,7 +83,7 @@ function changed<Head, Items extends Lists>(
     for (const item of change.put) items.set(item.key, item);
     next[list as keyof Items] = [...items.values()];
   }
-  return { head: changes.head ?? head, lists: next as Partial<Items>, leftOut: changes.leftOut ?? leftOut };
+  return { head: changes.head ?? head, lists: next as Partial<Items>, omitted: changes.omitted ?? omitted };
 }
 
 export function useView<Head, Items extends Lists>(store: ViewStore<Head, Items>): View<Head, Items> {

@@ -1,4 +1,5 @@
-// The words of a page: a catalogue of ICU messages by id, compiled when the page is built, so that no parser of them is in the page.
+// The words of a page: a catalogue of ICU messages by id, compiled when the page is built, so that no parser of them is
+// in the page.
 import { type MessageDescriptor, setupI18n } from "@lingui/core";
 import { LANGUAGE } from "./format.ts";
 

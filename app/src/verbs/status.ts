@@ -8,7 +8,7 @@ import { formatBytes, formatCount } from "../cli/format.ts";
 import { addVerb } from "../cli/verb.ts";
 import { watchAgent } from "../cli/watch-agent.ts";
 import { count, HeadSchema, Place, text } from "./schemas.ts";
-import { describeServer } from "./server-status.ts";
+import { describeServer } from "../cli/describe-server.ts";
 import { agentVerb } from "./verb.ts";
 
 const schemas = {

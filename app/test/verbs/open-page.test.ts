@@ -1,4 +1,5 @@
-// runnel ui, with a real agent over fake mounts and a stand-in for the browser: what others see, and what a page may call.
+// runnel ui, with a real agent over fake mounts and a stand-in for the browser: what others see, and what a page may
+// call.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";

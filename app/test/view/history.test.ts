@@ -56,7 +56,7 @@ function saved(path: string): Happening {
   return { kind: "saved", path, files: 1, bytes: 10, detail: "" };
 }
 
-describe("[F182] the history", () => {
+describe("[F192] the history", () => {
   test("has what was written before a kill, and is read by the next agent", async () => {
     const { clock, history, mounts, path, failures } = rig();
     await history.open();
@@ -99,7 +99,7 @@ describe("[F182] the history", () => {
     expect((await rig(path).history.activity(1))[0]?.folder.slice(0, 8)).toBe(before[0]?.folder.slice(0, 8));
   });
 
-  test("[F180] is read from the sample of format 1", async () => {
+  test("[F190] is read from the sample of format 1", async () => {
     const path = join(makeFolder(), "history.sqlite");
     copyFileSync(join(import.meta.dirname, "samples/format-1/history.sqlite"), path);
     const { history } = rig(path);

@@ -21,7 +21,7 @@ function rowsOf(ledger: Ledger): number {
   return [...ledger.pages(0, 100)].flat().length;
 }
 
-describe("[F180] the ledger", () => {
+describe("[F190] the ledger", () => {
   test("adds up by hour, drive and folder", () => {
     const ledger = open();
     const other = { url: "ws://h/other", mountpoint: "/mnt/other" };
@@ -57,7 +57,7 @@ describe("[F180] the ledger", () => {
   });
 });
 
-describe("[F181] the ledger stays small", () => {
+describe("[F191] the ledger stays small", () => {
   test("by days, then months, in place of the oldest hours; the sums stay", () => {
     const ledger = open({ rowsMax: 200 });
     for (let hour = 0; hour < 24 * 400; hour++) ledger.add(DOCS, BEGIN_MS + hour * HOUR_MS, sent(`${hour % 3}`, 1));

@@ -1,9 +1,9 @@
 // Adds a drive: from an invite, which makes this machine known to the server first, or from an address.
 import { CircleCheck } from "lucide-react";
 import { type ChangeEventHandler, type FormEvent, type ReactNode, useState } from "react";
-import { Button } from "../../../shared/ui/widgets/button.tsx";
-import { Field } from "../../../shared/ui/widgets/field.tsx";
-import { Notice } from "../../../shared/ui/widgets/notice.tsx";
+import { Button } from "@runnel/shared/ui/widgets/button.tsx";
+import { Field } from "@runnel/shared/ui/widgets/field.tsx";
+import { Notice } from "@runnel/shared/ui/widgets/notice.tsx";
 import { say, useAgent } from "../agent.ts";
 import { nameOf } from "./home.tsx";
 

@@ -1,9 +1,9 @@
 // Conflicts: files that were changed here and elsewhere at once. Both are kept; this names the two.
 import { Files } from "lucide-react";
 import type { ReactNode } from "react";
-import { useAnswer } from "../../../shared/ui/use-answer.ts";
-import { Button } from "../../../shared/ui/widgets/button.tsx";
-import { Empty, Notice, Skeleton } from "../../../shared/ui/widgets/notice.tsx";
+import { useAnswer } from "@runnel/shared/ui/use-answer.ts";
+import { Button } from "@runnel/shared/ui/widgets/button.tsx";
+import { Empty, Notice, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
 import { type AgentView, say, useAgent } from "../agent.ts";
 import { nameOf } from "./home.tsx";
 

@@ -1,8 +1,8 @@
 // Help: the agent that runs, and the commands of a terminal that say more.
 import type { ReactNode } from "react";
-import { useAnswer } from "../../../shared/ui/use-answer.ts";
-import { Moment } from "../../../shared/ui/widgets/moment.tsx";
-import { Skeleton } from "../../../shared/ui/widgets/notice.tsx";
+import { useAnswer } from "@runnel/shared/ui/use-answer.ts";
+import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
+import { Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
 import { say, useAgent } from "../agent.ts";
 
 interface Status {

@@ -2,14 +2,14 @@
 import { ArrowDown, ArrowUp, Ellipsis, HardDrive, Plus, Power, PowerOff, Send, Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
-import { formatBytes, formatDuration, formatPercent, formatRate } from "../../../shared/ui/format.ts";
-import { IconButton } from "../../../shared/ui/widgets/button.tsx";
-import { Confirm } from "../../../shared/ui/widgets/dialog.tsx";
-import { Menu } from "../../../shared/ui/widgets/menu.tsx";
-import { Moment } from "../../../shared/ui/widgets/moment.tsx";
-import { Empty, Notice, Skeleton } from "../../../shared/ui/widgets/notice.tsx";
-import { Progress } from "../../../shared/ui/widgets/progress.tsx";
-import { StateIcon } from "../../../shared/ui/widgets/state-icon.tsx";
+import { formatBytes, formatDuration, formatPercent, formatRate } from "@runnel/shared/ui/format.ts";
+import { IconButton } from "@runnel/shared/ui/widgets/button.tsx";
+import { Confirm } from "@runnel/shared/ui/widgets/dialog.tsx";
+import { Menu } from "@runnel/shared/ui/widgets/menu.tsx";
+import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
+import { Empty, Notice, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
+import { Progress } from "@runnel/shared/ui/widgets/progress.tsx";
+import { StateIcon } from "@runnel/shared/ui/widgets/state-icon.tsx";
 import type { ActivityItem } from "../../src/agent/view/history.ts";
 import type { DriveItem, TransferItem } from "../../src/agent/view/views.ts";
 import { type AgentView, say, useAgent } from "../agent.ts";
@@ -28,7 +28,7 @@ export function HomeView({ view: { shown } }: { view: AgentView }): ReactNode {
       <Section
         title={say("now")}
         items={transfers}
-        leftOut={shown?.leftOut.transfers ?? 0}
+        hidden={shown?.omitted.transfers ?? 0}
         empty={<p className="empty-line">{say("nothingMoves")}</p>}
       >
         {(transfer) => <TransferRow key={transfer.key} transfer={transfer} />}
@@ -36,7 +36,7 @@ export function HomeView({ view: { shown } }: { view: AgentView }): ReactNode {
       <Section
         title={say("lately")}
         items={lately?.toSorted((one, other) => other.toMs - one.toMs)}
-        leftOut={shown?.leftOut.lately ?? 0}
+        hidden={shown?.omitted.lately ?? 0}
         empty={<p className="empty-line">{say("nothingLately")}</p>}
       >
         {(event) => <EventRow key={event.key} event={event} />}
@@ -47,14 +47,14 @@ export function HomeView({ view: { shown } }: { view: AgentView }): ReactNode {
 
 interface SectionProps<Item> {
   title: string;
-  /** undefined: they have not come yet. */
+  /** Rows; undefined while they have not come. */
   items: readonly Item[] | undefined;
-  leftOut?: number;
+  hidden?: number;
   empty: ReactNode;
   children(item: Item): ReactNode;
 }
 
-function Section<Item>({ title, items, leftOut = 0, empty, children }: SectionProps<Item>): ReactNode {
+function Section<Item>({ title, items, hidden = 0, empty, children }: SectionProps<Item>): ReactNode {
   return (
     <section className="card">
       <header>
@@ -69,7 +69,7 @@ function Section<Item>({ title, items, leftOut = 0, empty, children }: SectionPr
       ) : (
         <ul className="items">{items.map((item) => children(item))}</ul>
       )}
-      {leftOut > 0 && <p className="empty-line small">{say("andMore", { count: leftOut })}</p>}
+      {hidden > 0 && <p className="empty-line small">{say("andMore", { count: hidden })}</p>}
     </section>
   );
 }
@@ -146,24 +146,25 @@ function DriveRow({ drive }: { drive: DriveItem }): ReactNode {
       >
         <IconButton label={say("driveMenu", { name: nameOf(mountpoint) })} icon={<Ellipsis size={ICON} />} />
       </Menu>
-      <Confirm
-        title={say("unmountTitle", { name: nameOf(mountpoint) })}
-        consequence={say("unmountConsequence")}
-        act={say("driveUnmount")}
-        cancel={say("cancel")}
-        isOpen={isAsking}
-        close={() => setAsking(false)}
-        confirm={async () => {
-          await calls.ask("unmount", { mountpoint, force: false });
-        }}
-      />
+      {isAsking && (
+        <Confirm
+          title={say("unmountTitle", { name: nameOf(mountpoint) })}
+          consequence={say("unmountConsequence")}
+          act={say("driveUnmount")}
+          cancel={say("cancel")}
+          close={() => setAsking(false)}
+          confirm={async () => {
+            await calls.ask("unmount", { mountpoint, force: false });
+          }}
+        />
+      )}
     </li>
   );
 }
 
 function TransferRow({ transfer }: { transfer: TransferItem }): ReactNode {
   const { direction, path, files, totalBytes, doneBytes, reusedBytes, bytesPerSecond, leftMs, waitsFor } = transfer;
-  const isUp = direction === "up";
+  const isUpload = direction === "up";
   const details = [
     say("transferDone", { done: formatBytes(doneBytes), total: formatBytes(totalBytes) }),
     ...(bytesPerSecond > 0 ? [formatRate(bytesPerSecond)] : []),
@@ -173,9 +174,9 @@ function TransferRow({ transfer }: { transfer: TransferItem }): ReactNode {
   ];
   return (
     <li>
-      {isUp ? <ArrowUp size={ICON} aria-hidden="true" /> : <ArrowDown size={ICON} aria-hidden="true" />}
+      {isUpload ? <ArrowUp size={ICON} aria-hidden="true" /> : <ArrowDown size={ICON} aria-hidden="true" />}
       <div className="one-line">
-        <span className="unseen">{say(isUp ? "uploading" : "downloading")}</span>
+        <span className="unseen">{say(isUpload ? "uploading" : "downloading")}</span>
         <div className="one-line">{files > 1 ? `${path} (${say("transferFiles", { count: files })})` : path}</div>
         <Progress share={totalBytes === 0 ? 1 : doneBytes / totalBytes} label={path} />
         <div className="details small quiet">

@@ -1,14 +1,14 @@
 // Savings: how much of what programs worked with did not have to cross the wire, and where the rest came from.
 import { ChartColumn, Download } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
-import { formatBytes, formatMoment } from "../../../shared/ui/format.ts";
-import { useAnswer } from "../../../shared/ui/use-answer.ts";
-import { Button } from "../../../shared/ui/widgets/button.tsx";
-import { Empty, Skeleton } from "../../../shared/ui/widgets/notice.tsx";
+import { formatBytes, formatMoment } from "@runnel/shared/ui/format.ts";
+import { useAnswer } from "@runnel/shared/ui/use-answer.ts";
+import { Button } from "@runnel/shared/ui/widgets/button.tsx";
+import { Empty, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
 import type { Savings } from "../../src/agent/view/savings.ts";
 import { say, useAgent } from "../agent.ts";
 
-const Chart = lazy(async () => ({ default: (await import("../../../shared/ui/widgets/chart.tsx")).Chart }));
+const Chart = lazy(async () => ({ default: (await import("@runnel/shared/ui/widgets/chart.tsx")).Chart }));
 const CHART_PIXELS = 180;
 const PERIODS = ["today", "week", "month", "all"] as const;
 type Period = (typeof PERIODS)[number];

@@ -1,4 +1,5 @@
-// The words of the agent's window: ICU messages by id (https://unicode-org.github.io/icu/userguide/format_parse/messages/). Compiled when the page is built.
+// The words of the agent's window: ICU messages by id
+// (https://unicode-org.github.io/icu/userguide/format_parse/messages/). Compiled when the page is built.
 
 export const WORDS = {
   appName: "Runnel",
@@ -81,7 +82,7 @@ export const WORDS = {
   addInvite: "Invite or address",
   addInviteHint: "An invite begins with wss://; an address looks like wss://host:port/volume.",
   addMountpoint: "Where it appears",
-  addMountpointHint: "An empty folder of yours, for example /home/you/Drive.",
+  addMountpointHint: "An empty folder of yours, by its full path.",
   addName: "Name of this machine",
   addNameHint: "Others see it beside what you change.",
   addDo: "Map the drive",

@@ -127,7 +127,7 @@ export function checkImportDirection(files: readonly ProjectFile[]): Violation[]
       } else if (!may.includes(to)) {
         const allowed = may.length === 0 ? "no other workspace" : `only ${may.join(", ")}`;
         violations.push({ ...where, says: `imports ${specifier}: ${folder?.folder ?? from} may import ${allowed}` });
-      } else if (folder?.typesOnly && !areTypes) {
+      } else if (folder?.typesOnly && !areTypes && !specifier.startsWith("@runnel/shared/ui/")) {
         violations.push({ ...where, says: `imports ${specifier}: ${folder.folder} may take only types (import type)` });
       }
     }

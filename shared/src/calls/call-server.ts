@@ -39,9 +39,10 @@ export class CallServer {
     this.#send({ hello: settings.hello });
   }
 
-  /** Answers what was asked, takes nothing more, and closes. */
+  /** Answers what was asked, takes nothing more, and closes. What goes on until it is cancelled is cancelled. */
   finish(): void {
     this.#isFinishing = true;
+    for (const call of this.#calls.values()) call.abort();
     if (this.#calls.size === 0) this.#carrier.close();
   }
 

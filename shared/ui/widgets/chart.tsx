@@ -1,5 +1,6 @@
-// A chart of bytes over time: what programs worked with, and what of it crossed the wire. It is drawn on a canvas, in the colours of the page; a table
-// beside it says the same to who cannot see it. In a chunk of its own, since few pages have one.
+// A chart of bytes over time: what programs worked with, and what of it crossed the wire. It is drawn on a canvas, in
+// the colours of the page; a table beside it says the same to who cannot see it. In a chunk of its own, since few pages
+// have one.
 import { type ReactNode, useEffect, useRef } from "react";
 import UPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
@@ -17,7 +18,7 @@ interface ChartProps {
   timesMs: readonly number[];
   series: readonly ChartSeries[];
   heightPixels: number;
-  /** Whether a step is a day, not an hour. */
+  /** A step is a day, not an hour. */
   isDaily: boolean;
 }
 

@@ -1,30 +1,7 @@
-// Dialogs: one that holds a form, and one that asks before something is done that cannot be taken back.
-import { AlertDialog, Dialog as Radix } from "radix-ui";
-import { type ReactNode, useState } from "react";
+// A dialog that asks before something is done that cannot be taken back. The browser's own element: it keeps the
+// keyboard inside, closes by Escape, and makes the page behind it inert.
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { Button } from "./button.tsx";
-
-interface DialogProps {
-  title: string;
-  isOpen: boolean;
-  close(): void;
-  children: ReactNode;
-}
-
-export function Dialog({ title, isOpen, close, children }: DialogProps): ReactNode {
-  return (
-    <Radix.Root open={isOpen} onOpenChange={(open) => !open && close()}>
-      <Radix.Portal>
-        <Radix.Overlay className="overlay" />
-        <Radix.Content className="dialog" aria-describedby={undefined}>
-          <Radix.Title asChild>
-            <h1>{title}</h1>
-          </Radix.Title>
-          {children}
-        </Radix.Content>
-      </Radix.Portal>
-    </Radix.Root>
-  );
-}
 
 interface ConfirmProps {
   title: string;
@@ -32,50 +9,49 @@ interface ConfirmProps {
   consequence: string;
   act: string;
   cancel: string;
-  isOpen: boolean;
   close(): void;
   confirm(): Promise<void>;
 }
 
-/** Asks before a destructive act; stays open while it is done, and says why when it is refused. */
-export function Confirm({ title, consequence, act, cancel, isOpen, close, confirm }: ConfirmProps): ReactNode {
+/** Is open as long as it is drawn; stays while the act is done, and says why when it is refused. */
+export function Confirm({ title, consequence, act, cancel, close, confirm }: ConfirmProps): ReactNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
+  useEffect(() => dialog.current?.showModal(), []);
   const run = async (): Promise<void> => {
     setBusy(true);
     try {
       await confirm();
       close();
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
-    } finally {
       setBusy(false);
+      setProblem(error instanceof Error ? error.message : String(error));
     }
   };
   return (
-    <AlertDialog.Root open={isOpen} onOpenChange={(open) => !open && close()}>
-      <AlertDialog.Portal>
-        <AlertDialog.Overlay className="overlay" />
-        <AlertDialog.Content className="dialog">
-          <AlertDialog.Title asChild>
-            <h1>{title}</h1>
-          </AlertDialog.Title>
-          <AlertDialog.Description>{consequence}</AlertDialog.Description>
-          {problem !== "" && (
-            <p role="alert" className="error">
-              {problem}
-            </p>
-          )}
-          <footer>
-            <AlertDialog.Cancel asChild>
-              <Button>{cancel}</Button>
-            </AlertDialog.Cancel>
-            <Button look="danger" disabled={isBusy} onClick={() => void run()}>
-              {act}
-            </Button>
-          </footer>
-        </AlertDialog.Content>
-      </AlertDialog.Portal>
-    </AlertDialog.Root>
+    <dialog
+      ref={dialog}
+      className="dialog"
+      role="alertdialog"
+      aria-labelledby={`${id}t`}
+      aria-describedby={`${id}d`}
+      onClose={close}
+    >
+      <h1 id={`${id}t`}>{title}</h1>
+      <p id={`${id}d`}>{consequence}</p>
+      {problem !== "" && (
+        <p role="alert" className="error">
+          {problem}
+        </p>
+      )}
+      <footer>
+        <Button onClick={close}>{cancel}</Button>
+        <Button look="danger" disabled={isBusy} onClick={() => void run()}>
+          {act}
+        </Button>
+      </footer>
+    </dialog>
   );
 }

@@ -13,7 +13,8 @@ export interface MenuItem {
 /** `children`: the one button that opens it. */
 export function Menu({ items, children }: { items: readonly MenuItem[]; children: ReactNode }): ReactNode {
   return (
-    <DropdownMenu.Root>
+    // A menu that locks the page behind it would put a style into it, which the page's policy forbids.
+    <DropdownMenu.Root modal={false}>
       <DropdownMenu.Trigger asChild>{children}</DropdownMenu.Trigger>
       <DropdownMenu.Portal>
         <DropdownMenu.Content className="menu" align="end" sideOffset={4} collisionPadding={8}>

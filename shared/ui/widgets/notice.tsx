@@ -1,4 +1,5 @@
-// What fills a place that has no rows: a notice above, an empty state with the way to the first row, a shape of what is still to come.
+// Fillings of a place that has no rows: a notice above, an empty state with the way to the first row, a shape of what
+// is still to come.
 import type { ReactNode } from "react";
 
 type Tone = "calm" | "warning" | "danger";

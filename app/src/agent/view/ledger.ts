@@ -1,4 +1,4 @@
-// The savings ledger: counts by hour, drive and folder, kept in the agent's home ([F180], [F181]). What is old becomes
+// The savings ledger: counts by hour, drive and folder, kept in the agent's home ([F190], [F191]). What is old becomes
 // coarser and is never dropped: the sums over all time stay right.
 import type { IndexDatabase, Query } from "../replica/database.ts";
 import { COUNTED, type Counted, type Counts, type FolderCounts } from "./meter.ts";

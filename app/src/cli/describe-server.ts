@@ -1,6 +1,6 @@
 // Says in sentences how a server stands with its folder: what happened, then what to do.
 import type { ServerStatus, Stuck } from "../agent/mount-status.ts";
-import { formatCount, formatPercent } from "../cli/format.ts";
+import { formatCount, formatPercent } from "./format.ts";
 
 /** More are counted; --json has them all. */
 const SHOWN_MAX = 5;

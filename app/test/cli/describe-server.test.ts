@@ -1,6 +1,6 @@
 // Status of a server's folder, as a person reads it.
 import { describe, expect, test } from "@jest/globals";
-import { describeServer } from "../../src/verbs/server-status.ts";
+import { describeServer } from "../../src/cli/describe-server.ts";
 
 type ServerStatus = Parameters<typeof describeServer>[0];
 

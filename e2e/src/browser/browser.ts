@@ -1,0 +1,47 @@
+// A real browser for tests of pages: Chromium without a window, and what it complains of.
+import { type Browser, chromium, type Page } from "playwright-core";
+
+/** Names of the program, by systems. */
+const PROGRAMS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+
+export interface OpenPage {
+  page: Page;
+  /** Errors that scripts threw, and what the console shows as an error: a page has none. */
+  complaints: string[];
+}
+
+export class TestBrowser {
+  readonly #browser: Browser;
+
+  private constructor(browser: Browser) {
+    this.#browser = browser;
+  }
+
+  /** Starts the browser that is installed here. */
+  static async start(): Promise<TestBrowser> {
+    const failures: unknown[] = [];
+    for (const executablePath of PROGRAMS) {
+      try {
+        // Root, as tests may be, cannot have Chromium's own sandbox.
+        return new TestBrowser(await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] }));
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    throw new AggregateError(failures, "No browser could be started. Install one: apt-get install chromium");
+  }
+
+  async open(url: string, scheme: "light" | "dark" = "light"): Promise<OpenPage> {
+    const context = await this.#browser.newContext({ colorScheme: scheme, viewport: { width: 1000, height: 720 } });
+    const page = await context.newPage();
+    const complaints: string[] = [];
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+    await page.goto(url);
+    return { page, complaints };
+  }
+
+  close(): Promise<void> {
+    return this.#browser.close();
+  }
+}

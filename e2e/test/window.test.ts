@@ -1,0 +1,118 @@
+// The agent's window in a real browser, with the product's server, agent and drive: each test looks at the page and at
+// the disk.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { TestBrowser } from "../src/browser/browser.ts";
+import { type Device, run, Sandbox, type ServerProcess } from "../src/harness/index.ts";
+
+/** A browser beside other tests is slow. */
+const SHOWN_MS = 20_000;
+const TEST_MS = 120_000;
+
+let browser: TestBrowser;
+let sandbox: Sandbox;
+let device: Device;
+let server: ServerProcess;
+let served: string;
+
+beforeAll(async () => {
+  browser = await TestBrowser.start();
+}, TEST_MS);
+
+afterAll(() => browser.close());
+
+beforeEach(async () => {
+  sandbox = new Sandbox();
+  device = sandbox.device();
+  served = sandbox.makeFolder("served");
+  server = await sandbox.startServer({ volumes: { docs: served } });
+}, TEST_MS);
+
+afterEach(() => sandbox.cleanup(), 60_000);
+
+async function link(): Promise<string> {
+  const { page } = (await device.ask(["ui", "--print"])) as { page: { link: string } };
+  return page.link;
+}
+
+test(
+  "a drive is added, shows what is saved, and is unmounted; nothing complains",
+  async () => {
+    const drive = sandbox.makeFolder("drive");
+    const { page, complaints } = await browser.open(await link());
+    // The ticket is good once, and does not stay in the address.
+    await page.getByText("No drive is mapped").waitFor({ timeout: SHOWN_MS });
+    expect(new URL(page.url()).hash).toBe("");
+
+    await page.getByRole("main").getByRole("link", { name: "Add a drive" }).click();
+    await page.getByRole("button", { name: "Map the drive" }).click();
+    await page.getByText("Paste the invite or the address that you were given.").waitFor({ timeout: SHOWN_MS });
+    await page.getByLabel("Invite or address").fill(`${server.url}/docs`);
+    await page.getByLabel("Where it appears").fill(drive);
+    await page.getByRole("button", { name: "Map the drive" }).click();
+    await page.getByText("drive is there.").waitFor({ timeout: SHOWN_MS });
+
+    await run("sh", ["-c", 'printf "written" > "$1/note.txt"', "sh", drive]);
+    await device.ask(["flush", drive, "--applied"]);
+    expect(readFileSync(join(served, "note.txt"), "utf8")).toBe("written");
+    await page.getByRole("navigation").getByRole("link", { name: "Home" }).click();
+    await page.getByText("Everything is saved on the server.").first().waitFor({ timeout: SHOWN_MS });
+    await page.getByText("You may switch off: nothing waits to be sent.").waitFor({ timeout: SHOWN_MS });
+
+    await page.getByRole("button", { name: "Actions for drive" }).click();
+    await page.getByRole("menuitem", { name: "Unmount" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Unmount" }).click();
+    await page.getByText("No drive is mapped").waitFor({ timeout: SHOWN_MS });
+    expect((await run("stat", [join(drive, "note.txt")])).code).toBe(1);
+    expect(existsSync(join(served, "note.txt"))).toBe(true);
+    expect(complaints).toEqual([]);
+  },
+  TEST_MS,
+);
+
+test(
+  "what was saved is told as sentence, table and file; an error is told, and the page finds the agent again",
+  async () => {
+    const drive = sandbox.makeFolder("drive");
+    await device.mount(`${server.url}/docs`, drive);
+    writeFileSync(join(served, "big"), Buffer.alloc(300_000, "text "));
+    await run("sh", ["-c", 'until cat "$1/big" > /dev/null; do sleep 0.1; done', "sh", drive], {
+      deadlineMs: SHOWN_MS,
+    });
+    const { page } = await browser.open(await link());
+    await page.getByRole("navigation").getByRole("link", { name: "Savings" }).click();
+    await page.getByText(/^Today you worked with 293 KB/).waitFor({ timeout: SHOWN_MS });
+    await page.getByText("The same as a table").click();
+    expect(await page.locator("table tbody tr").count()).toBeGreaterThan(0);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Save as CSV" }).click(),
+    ]);
+    expect(readFileSync(await download.path(), "utf8")).toMatch(/^hour,server,drive,folder,read,written,/);
+
+    await page.getByRole("navigation").getByRole("link", { name: "Add a drive" }).click();
+    await page.getByLabel("Invite or address").fill(`${server.url}/docs`);
+    await page.getByLabel("Where it appears").fill(join(sandbox.folder, "missing"));
+    await page.getByRole("button", { name: "Map the drive" }).click();
+    await page.getByText(/missing does not exist/).waitFor({ timeout: SHOWN_MS });
+
+    // The page of an agent that has ended is told so, and does not ask for ever.
+    await device.ask(["stop"]);
+    await page.getByText("This page has ended.").waitFor({ timeout: SHOWN_MS });
+  },
+  TEST_MS,
+);
+
+test(
+  "a ticket that was used opens nothing",
+  async () => {
+    const used = await link();
+    const first = await browser.open(used);
+    await first.page.getByText("No drive is mapped").waitFor({ timeout: SHOWN_MS });
+    const second = await browser.open(used);
+    await second.page.getByText("This page has ended.").waitFor({ timeout: SHOWN_MS });
+    expect(await second.page.getByText("No drive is mapped").count()).toBe(0);
+  },
+  TEST_MS,
+);

@@ -1,0 +1,90 @@
+import { expect, test } from "@jest/globals";
+import { Calls, type LineEvents } from "../../ui/calls.ts";
+import { ViewStore } from "../../ui/view-store.ts";
+
+type Lists = { drives: readonly { key: string; files: number }[] };
+
+/** The other end of a face's lines: what it was sent, and what it says. */
+class OtherEnd {
+  readonly sent: { id?: number; request?: { verb: string } }[] = [];
+  events: LineEvents | undefined;
+  dials = 0;
+
+  readonly calls = new Calls({
+    dial: (events) => {
+      this.events = events;
+      this.dials += 1;
+      queueMicrotask(() => events.opened());
+      return { send: (text) => this.sent.push(JSON.parse(text) as object), close: () => undefined };
+    },
+    version: "test",
+    lost: "Lost.",
+  });
+
+  say(message: object): void {
+    this.events?.text(JSON.stringify(message));
+  }
+
+  /** Lets the face in, and returns the number of its newest call. */
+  async greet(): Promise<number> {
+    await Promise.resolve();
+    this.say({ hello: { version: "1" } });
+    return this.sent.findLast(({ id }) => id !== undefined)?.id ?? 0;
+  }
+}
+
+test("a view follows its snapshot and its changes, and keeps what it knew while the line is lost", async () => {
+  const other = new OtherEnd();
+  const store = new ViewStore<string, Lists>(other.calls, ["drives"]);
+  expect(store.get()).toEqual({ line: "connecting", shown: undefined });
+  const id = await other.greet();
+  const snapshot = {
+    head: "one",
+    lists: {
+      drives: [
+        { key: "a", files: 1 },
+        { key: "b", files: 2 },
+      ],
+    },
+    omitted: {},
+  };
+  other.say({ id, part: { snapshot } });
+  expect(store.get()).toEqual({ line: "live", shown: snapshot });
+  const drives = {
+    put: [
+      { key: "c", files: 3 },
+      { key: "a", files: 9 },
+    ],
+    gone: ["b"],
+  };
+  other.say({ id, part: { changes: { head: "two", lists: { drives } } } });
+  const shown = {
+    head: "two",
+    lists: {
+      drives: [
+        { key: "a", files: 9 },
+        { key: "c", files: 3 },
+      ],
+    },
+    omitted: {},
+  };
+  expect(store.get().shown).toEqual(shown);
+  other.events?.closed(false);
+  expect(store.get()).toEqual({ line: "lost", shown });
+  await expect(other.calls.ask("status")).rejects.toMatchObject({ kind: "Unavailable", message: "Lost." });
+  other.calls.close();
+});
+
+test("a call fails with its kind and sentence, and with the line; a refusal ends the dialling", async () => {
+  const other = new OtherEnd();
+  await other.greet();
+  const asked = other.calls.ask("mount", { url: "x" });
+  const [, { id } = { id: 0 }] = other.sent;
+  expect(other.sent[1]).toEqual({ id, request: { verb: "mount", url: "x" } });
+  other.say({ id, error: { kind: "Denied", message: "No." } });
+  await expect(asked).rejects.toMatchObject({ kind: "Denied", message: "No." });
+  const cut = other.calls.ask("status");
+  other.events?.closed(true);
+  await expect(cut).rejects.toMatchObject({ kind: "Unavailable" });
+  expect([other.calls.state, other.dials]).toEqual(["ended", 1]);
+});
