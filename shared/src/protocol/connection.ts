@@ -228,21 +228,16 @@ export class Connection {
     refuse: (error: unknown) => this.refuse(error),
   };
 
-  private sendControl(
-    kind: FrameKind,
-    channel: number,
-    payload: Uint8Array,
-    mayCompress = mayBeCompressed(kind),
-  ): void {
+  private sendControl(kind: FrameKind, channel: number, payload: Uint8Array, mayPack = mayBeCompressed(kind)): void {
     if (this.failure !== undefined) return;
-    if (this.outgoingControl === undefined && (!mayCompress || payload.length <= COMPRESS_ABOVE_BYTES)) {
+    if (this.outgoingControl === undefined && (!mayPack || payload.length <= COMPRESS_ABOVE_BYTES)) {
       this.transmit(kind, channel, false, payload);
       return;
     }
     const previous = this.outgoingControl ?? Promise.resolve();
     const mine = previous
       .then(async () => {
-        const packed = mayCompress ? await this.pack(payload) : undefined;
+        const packed = mayPack ? await this.pack(payload) : undefined;
         this.transmit(kind, channel, packed !== undefined, packed ?? payload);
         if (this.outgoingControl === mine) {
           this.outgoingControl = undefined;
