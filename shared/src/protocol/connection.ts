@@ -25,6 +25,8 @@ import { Pacing } from "./pacing.ts";
 import { Receipts } from "./receipts.ts";
 import { HandshakeFrames } from "./handshake-frames.ts";
 
+/** Operations by which a client becomes known: nothing is unfolded for it before (rules W5, W73). */
+const PLAIN_OPERATIONS: ReadonlySet<string> = new Set(["hello", "join"]);
 /** Control payloads above this are compressed (rule W5). */
 const COMPRESS_ABOVE_BYTES = 1024;
 const CONTROL_LEVEL = 3;
@@ -179,7 +181,7 @@ export class Connection {
     this.channels.set(channel.id, channel);
     if (kind === FRAME.call) channel.endedAtOpen();
     this.unanswered.set(channel.id, this.settings.clock.bootMs());
-    this.sendControl(kind, channel.id, payload);
+    this.sendControl(kind, channel.id, payload, !PLAIN_OPERATIONS.has(operation));
     return channel;
   }
 
@@ -226,17 +228,16 @@ export class Connection {
     refuse: (error: unknown) => this.refuse(error),
   };
 
-  private sendControl(kind: FrameKind, channel: number, payload: Uint8Array): void {
+  private sendControl(kind: FrameKind, channel: number, payload: Uint8Array, mayPack = mayBeCompressed(kind)): void {
     if (this.failure !== undefined) return;
-    const mayCompress = mayBeCompressed(kind);
-    if (this.outgoingControl === undefined && (!mayCompress || payload.length <= COMPRESS_ABOVE_BYTES)) {
+    if (this.outgoingControl === undefined && (!mayPack || payload.length <= COMPRESS_ABOVE_BYTES)) {
       this.transmit(kind, channel, false, payload);
       return;
     }
     const previous = this.outgoingControl ?? Promise.resolve();
     const mine = previous
       .then(async () => {
-        const packed = mayCompress ? await this.pack(payload) : undefined;
+        const packed = mayPack ? await this.pack(payload) : undefined;
         this.transmit(kind, channel, packed !== undefined, packed ?? payload);
         if (this.outgoingControl === mine) {
           this.outgoingControl = undefined;

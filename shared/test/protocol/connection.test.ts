@@ -49,6 +49,15 @@ describe("control", () => {
     expect([await theirs.next(), await theirs.next(), await theirs.next()]).toEqual([small, `${small}x`, random]);
   });
 
+  test("[W5] [W73] of the operations by which a client becomes known is never compressed", async () => {
+    const pair = connected();
+    for (const operation of ["hello", "join", "stat"])
+      pair.client.connection.call(operation, { text: "x".repeat(2000) }).catch(() => undefined);
+    await quiet(pair);
+    const calls = pair.client.frames.filter(({ kind }) => kind === FRAME.call);
+    expect(calls.map(({ isCompressed }) => isCompressed)).toEqual([false, false, true]);
+  });
+
   test("[W51] keeps its order across channels, and across what is compressed and what is not", async () => {
     const pair = connected({ turns: 3 });
     const first = await channelPair(pair);
