@@ -159,15 +159,25 @@ export class Agent {
       this.#mounts.set(mountpoint, mount);
       this.history.happened(mounting, { ...ABOUT_DRIVE, kind: "mounted" });
       this.deps.log.info({ url, mountpoint }, "mounted");
-      const guard = await this.deps.mountTable.endWithProcess(mountpoint);
-      void mount.ended.then((reason) => {
-        guard[Symbol.dispose]();
-        this.#forget(mount, reason);
-      });
+      void mount.ended.then((reason) => this.#forget(mount, reason));
+      await this.#guard(mount);
       return mount;
     } finally {
       this.#mounting = this.#mounting.filter((record) => record !== mounting);
       this.#recordIfPossible();
+    }
+  }
+
+  /** A drive that cannot be guarded is one all the same. */
+  async #guard({ settings: { mountpoint }, ended }: Mount): Promise<void> {
+    try {
+      const guard = await this.deps.mountTable.endWithProcess(mountpoint);
+      void ended.then(() => guard[Symbol.dispose]());
+    } catch (error) {
+      this.deps.log.warn(
+        { mountpoint, kind: fromSystemError(error, "guard a drive").kind },
+        "the drive is not guarded",
+      );
     }
   }
 

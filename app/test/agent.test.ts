@@ -1,0 +1,54 @@
+import { mkdtemp, mkdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { RealClock } from "@runnel/shared";
+import { pino } from "pino";
+import { Agent } from "../src/agent/agent.ts";
+import { AgentHome } from "../src/agent/control/host/agent-home.ts";
+import { systemFolders } from "../src/agent/control/host/folder-view.ts";
+import type { Mount } from "../src/agent/mount.ts";
+import { FakeMount, fakeEngines } from "./control/fake-mount.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "runnel-agent-"));
+});
+afterEach(async () => rm(folder, { recursive: true, force: true }));
+
+test("a drive that cannot be watched over is mounted all the same, and forgotten when it has ended", async () => {
+  const log = pino({ level: "silent" });
+  const opened: Mount[] = [];
+  const agent = new Agent({
+    ...fakeEngines,
+    version: "0.0.0",
+    home: new AgentHome(join(folder, "home")),
+    clock: new RealClock(),
+    log,
+    mountTable: {
+      read: async () => [],
+      probe: async () => "alive",
+      detach: async () => undefined,
+      endWithProcess: async () => {
+        throw new Error("EMFILE: too many open files");
+      },
+    },
+    folders: systemFolders,
+    openMount: async (settings) => {
+      const mount = new FakeMount(settings);
+      opened.push(mount);
+      return mount;
+    },
+    stopped: () => undefined,
+  });
+  const mountpoint = join(folder, "drive");
+  await mkdir(mountpoint);
+  const url = "ws://127.0.0.1/docs";
+  const own = { cacheFolder: join(folder, "cache"), cacheBytes: 1000, mapOwner: false };
+  const mount = await agent.mount({ url, mountpoint, ...own });
+  expect(agent.drives).toEqual([{ url, mountpoint }]);
+  await opened[0]?.unmount(true);
+  await mount.ended;
+  await new Promise(setImmediate);
+  expect(agent.drives).toEqual([]);
+});
