@@ -8,7 +8,11 @@ import { Agent } from "../src/agent/agent.ts";
 import { AgentHome } from "../src/agent/control/host/agent-home.ts";
 import { systemFolders } from "../src/agent/control/host/folder-view.ts";
 import type { Mount } from "../src/agent/mount.ts";
+import { LocalPages } from "../src/agent/page/agent-pages.ts";
+import { openHistoryStore } from "../src/agent/view/history-store.ts";
 import { FakeMount, fakeEngines } from "./control/fake-mount.ts";
+
+const NO_PAGES = { version: "0.0.0", builtFolder: "", table: {}, handle: async () => undefined };
 
 let folder: string;
 beforeEach(async () => {
@@ -19,11 +23,14 @@ afterEach(async () => rm(folder, { recursive: true, force: true }));
 test("a drive that cannot be watched over is mounted all the same, and forgotten when it has ended", async () => {
   const log = pino({ level: "silent" });
   const opened: Mount[] = [];
+  const clock = new RealClock();
+  const home = new AgentHome(join(folder, "home"));
+  await mkdir(home.folder);
   const agent = new Agent({
     ...fakeEngines,
     version: "0.0.0",
-    home: new AgentHome(join(folder, "home")),
-    clock: new RealClock(),
+    home,
+    clock,
     log,
     mountTable: {
       read: async () => [],
@@ -39,6 +46,8 @@ test("a drive that cannot be watched over is mounted all the same, and forgotten
       opened.push(mount);
       return mount;
     },
+    openHistory: () => openHistoryStore(home.historyPath),
+    pages: new LocalPages({ ...NO_PAGES, clock, entryFolder: home.pageFolder }, () => undefined),
     stopped: () => undefined,
   });
   const mountpoint = join(folder, "drive");
@@ -51,4 +60,5 @@ test("a drive that cannot be watched over is mounted all the same, and forgotten
   await mount.ended;
   await new Promise(setImmediate);
   expect(agent.drives).toEqual([]);
+  await agent.history.close();
 });

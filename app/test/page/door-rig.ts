@@ -11,6 +11,7 @@ import { dial, enterByLink, type WebSocket } from "@runnel/shared/test/calls/ben
 export const TABLE = {
   add: { asks: z.object({ numbers: z.array(z.number()) }), gives: z.object({ sum: z.number() }) },
   wait: { asks: z.object({}), gives: z.object({}) },
+  hang: { asks: z.object({}), gives: z.object({}) },
 };
 
 const cleanups: (() => Promise<void>)[] = [];
@@ -104,7 +105,7 @@ export async function openDoor(settings: Partial<PageDoorSettings> = {}): Promis
 async function handle(verb: string, request: unknown, call: Call): Promise<unknown> {
   if (verb === "add") return { sum: (request as { numbers: number[] }).numbers.reduce((sum, each) => sum + each, 0) };
   await new Promise<void>((done) => {
-    call.signal.addEventListener("abort", () => done());
+    if (verb === "wait") call.signal.addEventListener("abort", () => done());
   });
   return {};
 }

@@ -455,16 +455,19 @@ describe("the listener", () => {
     const { clock, door, page, port, session } = await openDoor();
     const path = door.entryFile();
     const { client, socket } = await page(await session());
-    const waiting = client.ask("wait", {});
-    const idle = await page(await session());
-    const ended = untilClosed(idle.socket);
+    const hanging = client.ask("hang", {});
+    const [following, idle] = [await page(await session()), await page(await session())];
+    const waiting = following.client.ask("wait", {});
+    const ends = [untilClosed(idle.socket), untilClosed(following.socket)];
     const closed = door.close();
-    expect((await ended).code).toBe(SESSION_ENDED);
+    for (const ended of ends) expect((await ended).code).toBe(SESSION_ENDED);
+    // A call that goes on until it is cancelled has been.
+    expect(await waiting).toEqual({});
     expect(existsSync(path)).toBe(false);
     // A call that is never answered is not waited for.
     await clock.advance(PAGE_LIMITS.finishMs);
     await closed;
-    await expect(waiting).rejects.toMatchObject({ kind: "Unavailable" });
+    await expect(hanging).rejects.toMatchObject({ kind: "Unavailable" });
     expect(socket.readyState).not.toBe(socket.OPEN);
     expect(await isListening(port)).toBe(false);
     expect(clock.pendingTimers).toBe(0);
