@@ -46,7 +46,7 @@ test("a drive that cannot be watched over is mounted all the same, and forgotten
       opened.push(mount);
       return mount;
     },
-    openHistory: () => openHistoryStore(home.historyPath),
+    openHistory: async () => openHistoryStore(home.historyPath),
     pages: new LocalPages({ ...NO_PAGES, clock, entryFolder: home.pageFolder }, () => undefined),
     stopped: () => undefined,
   });
