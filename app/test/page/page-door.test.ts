@@ -458,7 +458,7 @@ describe("the listener", () => {
     const hanging = expect(client.ask("hang", {})).rejects.toMatchObject({ kind: "Unavailable" });
     const [following, idle] = [await page(await session()), await page(await session())];
     const waiting = following.client.ask("wait", {});
-    // Those behind are answered when these have come.
+    // Waits until what was asked before has come.
     for (const each of [client, following.client]) await each.ask("add", { numbers: [] });
     const ends = [untilClosed(idle.socket), untilClosed(following.socket)];
     const closed = door.close();
