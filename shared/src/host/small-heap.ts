@@ -15,7 +15,7 @@ const SPARE_BYTES = 12 * 1024 * 1024;
  * While a content passes through it may grow by this: nearly all of that is bytes which the collections of the young
  * half free, and whole collections for them take half of a server's time.
  */
-const TRANSFER_SPARE_BYTES = 16 * 1024 * 1024;
+const TRANSFER_SPARE_BYTES = 32 * 1024 * 1024;
 
 /**
  * After so much from the network its garbage goes. Left to itself V8 keeps 64 MiB of it, since next to nothing of that
@@ -26,7 +26,7 @@ const PASSED_BYTES = 8 * 1024 * 1024;
  * Garbage that outlived that, as with a connection that ended, goes when memory outside the heap has grown by this, and
  * by half of the heap, since the last whole collection.
  */
-const OUTSIDE_BYTES = 12 * 1024 * 1024;
+const OUTSIDE_BYTES = 24 * 1024 * 1024;
 
 let percent = 0;
 let collect: ((options: { type: "minor" | "major" }) => void) | undefined;
