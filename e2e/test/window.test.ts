@@ -116,3 +116,23 @@ test(
   },
   TEST_MS,
 );
+
+test(
+  "an invite makes this machine known, under the name that is typed, and maps the drive",
+  async () => {
+    const drive = sandbox.makeFolder("drive");
+    const { invite } = await sandbox.device("admin").ask(["invite", "docs", "--data", sandbox.path("data")]);
+    const { page } = await browser.open(await link());
+    await page.getByRole("navigation").getByRole("link", { name: "Add a drive" }).click();
+    await page.getByLabel("Invite or address").fill(String(invite));
+    await page.getByLabel("Name of this machine").fill("Ada's desk");
+    await page.getByLabel("Where it appears").fill(drive);
+    await page.getByRole("button", { name: "Map the drive" }).click();
+    await page.getByText("drive is there.").waitFor({ timeout: SHOWN_MS });
+    writeFileSync(join(served, "from-there"), "here");
+    await run("sh", ["-c", 'until cat "$1/from-there"; do sleep 0.1; done', "sh", drive], { deadlineMs: SHOWN_MS });
+    const devices = await sandbox.device("admin").ask(["devices", "--data", sandbox.path("data")]);
+    expect(JSON.stringify(devices)).toContain("Ada's desk");
+  },
+  TEST_MS,
+);

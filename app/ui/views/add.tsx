@@ -19,7 +19,7 @@ export function AddView(): ReactNode {
   const [problems, setProblems] = useState<Partial<Typed>>({});
   const [isBusy, setBusy] = useState(false);
   const [added, setAdded] = useState("");
-  const isInvite = typed.invite.includes("#") || typed.invite.startsWith("runnel:");
+  const isInvite = typed.invite.trim().startsWith("runnel://");
 
   const add = async (): Promise<void> => {
     const [invite, mountpoint, name] = [typed.invite.trim(), typed.mountpoint.trim(), typed.name.trim()];

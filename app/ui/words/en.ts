@@ -2,8 +2,6 @@
 // (https://unicode-org.github.io/icu/userguide/format_parse/messages/). Compiled when the page is built.
 
 export const WORDS = {
-  appName: "Runnel",
-
   navHome: "Home",
   navSavings: "Savings",
   navConflicts: "Conflicts",
@@ -80,7 +78,7 @@ export const WORDS = {
 
   addTitle: "Add a drive",
   addInvite: "Invite or address",
-  addInviteHint: "An invite begins with wss://; an address looks like wss://host:port/volume.",
+  addInviteHint: "An invite begins with runnel://; an address looks like wss://host:port/volume.",
   addMountpoint: "Where it appears",
   addMountpointHint: "An empty folder of yours, by its full path.",
   addName: "Name of this machine",
@@ -91,7 +89,6 @@ export const WORDS = {
   addNeedsInvite: "Paste the invite or the address that you were given.",
   addNeedsMountpoint: "Say where the drive is to appear.",
 
-  helpTitle: "Help",
   helpAgent: "The agent",
   helpVersion: "Version",
   helpProcess: "Process",
