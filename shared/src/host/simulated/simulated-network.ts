@@ -38,7 +38,8 @@ export class SimulatedNetwork implements Acceptor {
     return {
       port: chosen,
       close: async () => {
-        this.#listening.delete(chosen);
+        // A process that was killed may come to this when the next one listens.
+        if (this.#listening.get(chosen) === listening) this.#listening.delete(chosen);
         for (const link of listening.links) link.close(CLOSE_GOING_AWAY, "The server stops.");
       },
     };

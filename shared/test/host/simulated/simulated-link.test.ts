@@ -188,4 +188,15 @@ describe("a simulated network", () => {
       expect(ear.closings.map((closing) => closing.code)).toEqual([code]);
     }
   });
+
+  test("keeps the next server's port when the one that was killed closes its listener after all", async () => {
+    const { clock, network } = start();
+    const killed = await network.listen("127.0.0.1", 0, () => {});
+    network.kill(killed.port);
+    await network.listen("127.0.0.1", killed.port, () => {});
+    await killed.close();
+    const dialing = network.line().dial(`ws://127.0.0.1:${killed.port}/`);
+    await clock.runUntilIdle();
+    await expect(dialing).resolves.toBeDefined();
+  });
 });
