@@ -3,12 +3,11 @@
 // is set aside, never destroyed. Opening the volume is left to open-volume.ts.
 import { join } from "node:path";
 import type { Disk, DiskRoot } from "@runnel/shared";
-import { RunnelError, fromSystemError, isRunnelError, wallMs } from "@runnel/shared";
+import { RunnelError, fromSystemError, isRunnelError, wallMs, withOpened } from "@runnel/shared";
 import { SET_ASIDE_FOLDER } from "./auth/own-folder.ts";
 import { ROOT_ROW } from "./content/folder/disk/disk-rows.ts";
 import { FOLDER_FORMAT, createMarker, readMarker, rootFault } from "./content/folder/disk/marker.ts";
 import { STORE_FOLDER, TEMP_FOLDER } from "./content/folder/disk/store-layout.ts";
-import { withOpened } from "./host/whole-file.ts";
 import type { MetaStore } from "./meta/meta-store.ts";
 import { DATA_NOTE, SERVED_NOTE, type VolumeHost, mustStandAlone } from "./open-volume.ts";
 import { openData, openServed } from "./served-folders.ts";

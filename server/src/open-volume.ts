@@ -2,11 +2,10 @@
 // simulation).
 import { join } from "node:path";
 import type { Clock, Disk, DiskRoot, Executor } from "@runnel/shared";
-import { RunnelError, STORE_FOLDER, TIMING, isRunnelError } from "@runnel/shared";
+import { RunnelError, STORE_FOLDER, TIMING, isRunnelError, withOpened } from "@runnel/shared";
 import { enclosingVolume, markerFault, unreadable, wayOut } from "./content/folder/disk/marker.ts";
 import type { Ownership } from "./content/folder/disk/attributes.ts";
 import { openFolderEngine } from "./content/folder/folder-engine.ts";
-import { withOpened } from "./host/whole-file.ts";
 import type { Creation } from "./meta/first-rows.ts";
 import type { MetaStore } from "./meta/meta-store.ts";
 import { openData, openServed } from "./served-folders.ts";

@@ -20,10 +20,10 @@ import {
   encodeRecipe,
   isRunnelError,
   sliceRecipe,
+  replaceWhole,
 } from "@runnel/shared";
 import { REGISTRY_FILE, readRegistry } from "../src/auth/registry-file.ts";
 import { encodeTrashRecord, parseTrashRecord } from "../src/content/folder/versions/trash.ts";
-import { replaceWhole } from "../src/host/whole-file.ts";
 import { Semaphore } from "../src/host/semaphore.ts";
 import { decodeRecord, encodeRecord } from "../src/commit-log/record.ts";
 import { decodeItem, decodeOpening, encodeItem, encodeOpening } from "../src/upload/write-notes.ts";

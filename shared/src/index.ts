@@ -30,6 +30,7 @@ export { keepHeapSmall, passedThrough } from "./host/small-heap.ts";
 export { parseProxy } from "./host/dial/proxy-tunnel.ts";
 export { addressOf, isLoopback, placeOf, type ServerAddress } from "./host/dial/server-address.ts";
 export { fingerprintOf, type ServerTrust } from "./host/dial/server-trust.ts";
+export * from "./host/whole-file.ts";
 export * from "./host/ws-acceptor.ts";
 export { WIRE_PATH, WIRE_SUBPROTOCOL, WsDialer } from "./host/ws-link.ts";
 export * from "./log/log.ts";

@@ -1,8 +1,8 @@
 // Settings and volumes as the last start had them, so that what this one changes is recorded [F187]. A server has its
 // settings from its command line: this is where a change of them shows.
 import type { DiskRoot } from "@runnel/shared";
+import { readWhole, replaceWhole } from "@runnel/shared";
 import { z } from "zod";
-import { readWhole, replaceWhole } from "../host/whole-file.ts";
 import { type AuditAct, type NewEntry, SERVER } from "./audit-entry.ts";
 import { AUDIT_FOLDER } from "./audit-log.ts";
 

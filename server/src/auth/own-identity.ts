@@ -2,8 +2,7 @@
 // (F90). It vouches for itself; whoever has a certificate of an authority brings it along (given-identity.ts).
 import { KeyObject, X509Certificate, createPrivateKey, randomBytes, webcrypto } from "node:crypto";
 import type { DiskRoot, TlsIdentity } from "@runnel/shared";
-import { RunnelError } from "@runnel/shared";
-import { readWhole, replaceWhole } from "../host/whole-file.ts";
+import { RunnelError, readWhole, replaceWhole } from "@runnel/shared";
 
 const KEY = "key.pem";
 const CERTIFICATE = "certificate.pem";

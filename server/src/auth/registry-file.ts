@@ -1,8 +1,7 @@
 // The file of devices and invites (F91): it keeps digests of tokens and secrets, never these themselves.
 import type { DiskRoot } from "@runnel/shared";
-import { RunnelError } from "@runnel/shared";
+import { RunnelError, readWhole, replaceWhole } from "@runnel/shared";
 import { z } from "zod";
-import { readWhole, replaceWhole } from "../host/whole-file.ts";
 
 export const REGISTRY_FILE = "access.json";
 const FORMAT = 1;

@@ -1,7 +1,15 @@
 // Reads chunks of versions and verifies them: bytes leave here only when their digest is the recipe's.
 import type { ChunkPreset, ChunkedRange, Executor, Recipe, VersionId } from "@runnel/shared";
-import { LIMITS, RunnelError, chunkOffsets, chunkRanges, isRunnelError, presetFor, wrongChunks } from "@runnel/shared";
-import { withOpened } from "../host/whole-file.ts";
+import {
+  LIMITS,
+  RunnelError,
+  chunkOffsets,
+  chunkRanges,
+  isRunnelError,
+  presetFor,
+  wrongChunks,
+  withOpened,
+} from "@runnel/shared";
 import type { ContentStore, OpenVersion } from "./content-store.ts";
 
 /** Others wait for the thread meanwhile. */

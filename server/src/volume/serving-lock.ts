@@ -2,9 +2,8 @@
 // volume's data. A note outlives a killed process; it counts only while that very process lives (same pid, start time
 // and boot).
 import type { Disk, DiskRoot } from "@runnel/shared";
-import { RunnelError, isRunnelError } from "@runnel/shared";
+import { RunnelError, isRunnelError, readWhole, withOpened, writeWhole } from "@runnel/shared";
 import { z } from "zod";
-import { readWhole, withOpened, writeWhole } from "../host/whole-file.ts";
 
 const NOTE = z.object({ pid: z.int().min(1), started: z.string(), boot: z.string() });
 type Note = z.output<typeof NOTE>;

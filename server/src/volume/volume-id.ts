@@ -3,8 +3,7 @@
 // serving that ends in between begins again with the same id.
 import { randomBytes } from "node:crypto";
 import type { DiskRoot } from "@runnel/shared";
-import { RunnelError } from "@runnel/shared";
-import { readWhole, writeWhole } from "../host/whole-file.ts";
+import { RunnelError, readWhole, writeWhole } from "@runnel/shared";
 
 const FILE = "volume";
 const DRAWN = "volume.new";

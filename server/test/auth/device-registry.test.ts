@@ -1,10 +1,9 @@
 // Invites, devices and their rights: what is kept, what is forgotten, and what a crash or a damaged file leaves.
 import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { type DiskRoot, LIMITS, SimulatedClock, SimulatedDisk } from "@runnel/shared";
+import { type DiskRoot, LIMITS, SimulatedClock, SimulatedDisk, readWhole, replaceWhole } from "@runnel/shared";
 import { REGISTRY_FILE, readRegistry } from "../../src/auth/registry-file.ts";
 import { DeviceRegistry, rightOn } from "../../src/auth/device-registry.ts";
-import { readWhole, replaceWhole } from "../../src/host/whole-file.ts";
 
 const HOUR_MS = 3_600_000;
 const tokenOf = (letter: string): string => letter.repeat(43);

@@ -4,10 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { type DiskRoot, SimulatedClock, SimulatedDisk, fingerprintOf } from "@runnel/shared";
+import { type DiskRoot, SimulatedClock, SimulatedDisk, fingerprintOf, readWhole, replaceWhole } from "@runnel/shared";
 import { givenIdentity, vouchesForItself } from "../../src/auth/given-identity.ts";
 import { ownIdentity } from "../../src/auth/own-identity.ts";
-import { readWhole, replaceWhole } from "../../src/host/whole-file.ts";
 import { newAuthority, signedBy } from "./certificates.ts";
 
 let disk: SimulatedDisk;

@@ -1,8 +1,8 @@
 // Applying what makes names: make and link [F28]. What is made is made in temp/, so a name appears whole or not at all.
 import type { DiskRoot, NodeState } from "@runnel/shared";
+import { withFile } from "@runnel/shared";
 import type { AcceptedCommit } from "../../content-store.ts";
 import type { DiskRow, Operation } from "../../../meta/meta-store.ts";
-import { withFile } from "../../../host/whole-file.ts";
 import type { LiveTree } from "./live-tree.ts";
 import type { FoundEntry } from "../disk/found.ts";
 import { isSameContent, isSameHandle } from "../disk/same-file.ts";

@@ -1,11 +1,10 @@
 // LateWriters: files that commits took out of the tree while a program on the server had them open for writing. What it
 // writes to one afterwards would be in nobody's sight: such a file is put back into the tree, next to the name it had.
 import type { Clock, DiskRoot, DiskStat, Timer, VersionId } from "@runnel/shared";
-import { RecentMap, ROOT_NODE, isRunnelError } from "@runnel/shared";
+import { RecentMap, ROOT_NODE, isRunnelError, withFile } from "@runnel/shared";
 import type { MetaStore } from "../../../meta/meta-store.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
 import type { SerialQueue } from "../disk/serial-queue.ts";
-import { withFile } from "../../../host/whole-file.ts";
 import type { LiveTree } from "./live-tree.ts";
 import type { Probes } from "../disk/found.ts";
 import { isSameContent } from "../disk/same-file.ts";

@@ -5,10 +5,9 @@
 // A difference that another program made is never settled by force: the rows follow the commit, and the next probe of
 // the name reports the program's change as one that came after it.
 import type { Clock, DiskRoot, DiskStat, NodeState, SetStat, VersionId } from "@runnel/shared";
-import { ROOT_NODE, RunnelError, isRunnelError } from "@runnel/shared";
+import { ROOT_NODE, RunnelError, isRunnelError, withFile } from "@runnel/shared";
 import type { KeptOnDisk, Ownership } from "../disk/attributes.ts";
 import { NOTHING_KEPT, ignoreDenied, setAttributes } from "../disk/attributes.ts";
-import { withFile } from "../../../host/whole-file.ts";
 import type { ByteRange } from "../../content-store.ts";
 import type { DiskRow, MetaStore } from "../../../meta/meta-store.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";

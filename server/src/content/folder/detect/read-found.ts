@@ -1,7 +1,6 @@
 // Reads a file that a probe has found, as long as it is that one.
 import type { DiskFile, DiskRoot } from "@runnel/shared";
-import { isRunnelError } from "@runnel/shared";
-import { withFile } from "../../../host/whole-file.ts";
+import { isRunnelError, withFile } from "@runnel/shared";
 import type { FoundEntry } from "../disk/found.ts";
 import { isSameHandle } from "../disk/same-file.ts";
 

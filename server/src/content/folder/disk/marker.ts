@@ -1,9 +1,8 @@
 // The marker: the file that says that this folder is a volume's, and which. A root without it is not an empty volume,
 // it is one that cannot be seen now (a disk that is not mounted) [F21].
-import { RunnelError, isRunnelError } from "@runnel/shared";
+import { RunnelError, isRunnelError, readWhole, replaceWhole, withOpened } from "@runnel/shared";
 import type { Disk, DiskRoot, DiskStat } from "@runnel/shared";
 import type { DiskRow } from "../../../meta/meta-store.ts";
-import { readWhole, replaceWhole, withOpened } from "../../../host/whole-file.ts";
 import { isSameHandle } from "./same-file.ts";
 import {
   MARKER_FILE,

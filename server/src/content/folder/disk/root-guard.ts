@@ -2,8 +2,7 @@
 // it, nothing is put into it, and nothing is reported as removed [F21]; the store is over then, and whoever opened it
 // opens another one when the right folder is back.
 import type { Clock, Disk, DiskRoot, DiskStat, ErrorKind } from "@runnel/shared";
-import { RunnelError, isRunnelError } from "@runnel/shared";
-import { withOpened } from "../../../host/whole-file.ts";
+import { RunnelError, isRunnelError, withOpened } from "@runnel/shared";
 import type { DiskRows } from "./disk-rows.ts";
 import { ROOT_ROW } from "./disk-rows.ts";
 import { FOLDER_FORMAT, createMarker, markerFault, rootFault, unreadable } from "./marker.ts";

@@ -2,10 +2,9 @@
 // versions it copies from. All of it is verified against the recipe, chunk by chunk; what cannot be verified is not
 // used [F67].
 import type { DiskFile, DiskRoot, Executor, Log } from "@runnel/shared";
-import { chunkRanges, isRunnelError, wrongChunks } from "@runnel/shared";
+import { chunkRanges, isRunnelError, wrongChunks, withFile } from "@runnel/shared";
 import { STORE_FILE_MODE, TEMP_FOLDER, TRASH_FOLDER, isTrashName, joinPath, stagedPath } from "../disk/store-layout.ts";
 import type { Run, WriteContent } from "../../../meta/meta-store.ts";
-import { withFile } from "../../../host/whole-file.ts";
 import type { SalvageCommit } from "./salvage-log.ts";
 import type { SalvageTree } from "./salvage-tree.ts";
 import { stateOf } from "./salvage-tree.ts";

@@ -2,8 +2,7 @@
 // is not reported; whoever reads them holds them to the bytes.
 import { crc32 } from "node:zlib";
 import type { DiskFile, DiskRoot } from "@runnel/shared";
-import { LIMITS } from "@runnel/shared";
-import { openIfThere } from "../../../host/whole-file.ts";
+import { LIMITS, openIfThere } from "@runnel/shared";
 import { STORE_FILE_MODE, notesPath } from "../disk/store-layout.ts";
 
 /** Length and check of a note, u32 each. */

@@ -2,10 +2,9 @@
 // it. A lease on the file costs nothing and makes whoever wants to write wait; where it is refused, and once somebody
 // waits, the ranges that are wanted are copied into temp/.
 import type { DiskFile, DiskRoot, DiskStat, Executor } from "@runnel/shared";
-import { RunnelError, isRunnelError } from "@runnel/shared";
+import { RunnelError, isRunnelError, withFile } from "@runnel/shared";
 import type { ByteRange } from "../../content-store.ts";
 import { joinRanges, rangesWithout } from "../disk/byte-ranges.ts";
-import { withFile } from "../../../host/whole-file.ts";
 import type { FileSource } from "./file-source.ts";
 import { SerialQueue } from "../disk/serial-queue.ts";
 import { STORE_FILE_MODE } from "../disk/store-layout.ts";

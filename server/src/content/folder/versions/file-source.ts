@@ -1,7 +1,7 @@
 // FileSource: an open file that was recorded to hold a version. A file that other programs can write is never trusted
 // further than its stat tuple: what was read counts only when the tuple was still the recorded one afterwards.
 import type { DiskFile, DiskRoot, DiskStat } from "@runnel/shared";
-import { openIfThere } from "../../../host/whole-file.ts";
+import { openIfThere } from "@runnel/shared";
 import { isSameTuple } from "../disk/same-file.ts";
 
 export class FileSource {

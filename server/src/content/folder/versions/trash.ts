@@ -2,11 +2,10 @@
 // again when the database is lost. Kept within a budget of bytes, files and days; the oldest goes first, but not while
 // something reads or copies from it.
 import type { Clock, DiskRoot, DiskStat, VersionId } from "@runnel/shared";
-import { NS_PER_MS, RunnelError, isRunnelError } from "@runnel/shared";
+import { NS_PER_MS, RunnelError, isRunnelError, withFile, writeWhole } from "@runnel/shared";
 import { crc32 } from "node:zlib";
 import type { MetaStore, VersionPlace } from "../../../meta/meta-store.ts";
 import { FOLDER_FORMAT } from "../disk/marker.ts";
-import { withFile, writeWhole } from "../../../host/whole-file.ts";
 import { type FoundEntry, removeIfThere } from "../disk/found.ts";
 import { isSameHandle } from "../disk/same-file.ts";
 import {

@@ -2,8 +2,7 @@
 // for long, but a version whose recipe was made when it was taken in can still be in it: what is read counts when its
 // digests are the recipe's.
 import type { DiskFile, DiskRoot, Executor, Recipe } from "@runnel/shared";
-import { chunkAt, chunkRanges, wrongChunks } from "@runnel/shared";
-import { openIfThere } from "../../../host/whole-file.ts";
+import { chunkAt, chunkRanges, wrongChunks, openIfThere } from "@runnel/shared";
 import { isSameHandle } from "../disk/same-file.ts";
 
 export class VerifiedSource {

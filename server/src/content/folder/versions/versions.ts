@@ -2,13 +2,12 @@
 // while a version is open (a commit is applied, the trash is cut); a read then finds the new place, or fails by name.
 // It never yields other bytes.
 import type { DiskFile, DiskRoot, DiskStat, Executor, VersionId } from "@runnel/shared";
-import { DIGEST_BYTES, RunnelError, isRunnelError } from "@runnel/shared";
+import { DIGEST_BYTES, RunnelError, isRunnelError, openIfThere, withFile } from "@runnel/shared";
 import type { DiskRow, MetaStore, VersionPlace, VersionRow } from "../../../meta/meta-store.ts";
 import type { ByteRange, ContentCallbacks, OpenVersion } from "../../content-store.ts";
 import { BaseHold } from "./base-hold.ts";
 import type { BaseHolds } from "./base-holds.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
-import { openIfThere, withFile } from "../../../host/whole-file.ts";
 import { FileSource } from "./file-source.ts";
 import type { OwnPlacings } from "./own-placings.ts";
 import type { PendingContent, PendingContents, Piece } from "./pending-contents.ts";

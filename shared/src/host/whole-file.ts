@@ -1,7 +1,7 @@
 // Files that are open for as long as they are used, and small ones that are read and replaced as a whole: a crash
 // leaves the old one or the new one.
-import type { DiskFile, DiskRoot, OpenMode } from "@runnel/shared";
-import { isRunnelError } from "@runnel/shared";
+import { isRunnelError } from "../errors.ts";
+import type { DiskFile, DiskRoot, OpenMode } from "./disk.ts";
 
 const PRIVATE_MODE = 0o600;
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
