@@ -41,6 +41,20 @@ export type Stuck = z.infer<typeof Stuck>;
 const AtPath = z.object({ path: z.string(), atMs: count });
 const Conflict = z.object({ path: z.string(), conflictCopy: z.string() });
 
+const Amount = z.object({ files: count, bytes: count });
+/** A file or folder that is kept here: how much it is, and how much of that is here. */
+export const PinStatus = z.object({
+  /** Path in the drive; "" is all of it. */
+  path: z.string(),
+  /** False while nothing is at the path. */
+  isThere: z.boolean(),
+  all: Amount,
+  here: Amount,
+  /** All of it is here, and up to date. */
+  isComplete: z.boolean(),
+});
+export type PinStatus = z.infer<typeof PinStatus>;
+
 /** The volume and its folder, as the server says; times by the server's clock. */
 const ServerStatus = z.object({
   seq: count,
@@ -97,6 +111,8 @@ export const MountStatus = z.object({
   conflicts: z.array(Conflict),
   /** Problems of late that were shown to no program: a sentence each. */
   problems: z.array(z.string()),
+  /** Files and folders that are kept here, since a person pinned them. */
+  pins: z.array(PinStatus),
   cacheBytes: count,
   pid: z.int(),
   /** null: not asked, or it cannot be asked now. */
@@ -106,6 +122,10 @@ export type MountStatus = z.infer<typeof MountStatus>;
 
 export const FoundEntry = z.object({ path: z.string(), type: z.string(), sizeBytes: count, mtimeMs: count });
 export type FoundEntry = z.infer<typeof FoundEntry>;
+
+/** Result of an eviction: files that are not here any more, and those that stay: in use, or pinned. */
+export const Evicted = z.object({ files: count, bytes: count, filesInUse: count, filesPinned: count });
+export type Evicted = z.infer<typeof Evicted>;
 
 /** A content that is not on the server. */
 export const UnsentFile = z.object({

@@ -1,6 +1,6 @@
 // A mount, as the control API sees it: one volume mapped at one mount point by the agent.
 import type { Predicate } from "@runnel/shared";
-import type { FoundEntry, MountStatistics, MountStatus, UnsentFile } from "./mount-status.ts";
+import type { Evicted, FoundEntry, MountStatistics, MountStatus, PinStatus, UnsentFile } from "./mount-status.ts";
 import type { FolderCounts } from "./view/meter.ts";
 import type { LiveTransfer } from "./view/transfers.ts";
 
@@ -70,6 +70,15 @@ export interface Mount {
    * @throws NotFound; Stale when others changed something of it meanwhile.
    */
   remove(path: string, progress?: (removed: number, all: number) => void): Promise<void>;
+  /**
+   * Keeps a file, or a folder with all that is or comes below it, here; "" is all of the drive. Durable when it
+   * resolves. @throws NotFound; Quota, NoSpace naming what lacks.
+   */
+  pin(path: string): Promise<PinStatus>;
+  /** @throws NotFound. */
+  unpin(path: string): Promise<void>;
+  /** Frees what is cached of a file, or below a folder. @throws NotFound; Busy where it is pinned. */
+  evict(path: string): Promise<Evicted>;
   /**
    * Ends the mount; what could not be sent is kept for the next one at this place. @throws Busy without `force` while
    * programs use the drive.

@@ -14,6 +14,7 @@ import { MountedVolume } from "./mounted-volume/mounted-volume.ts";
 import type { MountDeps } from "./mounted-volume/mount-deps.ts";
 import { mountLog } from "./mount-log.ts";
 import type { Mount, MountSettings } from "./mount.ts";
+import { PinList } from "./pins/pin-list.ts";
 import { KnownServers } from "./servers/known-servers.ts";
 import type { Happening } from "./view/mount-watch.ts";
 import { openReplica } from "./replica/sqlite-replica.ts";
@@ -105,6 +106,7 @@ export async function openMountWith(
       }),
     );
     await journal.sweep();
+    const pinList = await PinList.open(state);
     const data = keep(await openFolder(journal.dataFolder));
     const cache = keep(
       await openCache({
@@ -148,6 +150,7 @@ export async function openMountWith(
       replica,
       cache,
       journal,
+      pinList,
       data,
       cacheRoot,
       software: `Runnel ${VERSION}`,

@@ -1,11 +1,13 @@
 // The verbs that the agent answers, in the order of the command line's help.
 import { activity } from "./activity.ts";
+import { evict } from "./pins/evict.ts";
 import { find } from "./find.ts";
 import { flush } from "./flush.ts";
 import { login } from "./login.ts";
 import { logout } from "./logout.ts";
 import { mount } from "./mount.ts";
 import { openPage } from "./open-page.ts";
+import { pin } from "./pins/pin.ts";
 import { remove } from "./remove.ts";
 import { savings, savingsCsv } from "./savings.ts";
 import { savingsFile } from "./savings-file.ts";
@@ -13,6 +15,7 @@ import { stats } from "./stats.ts";
 import { status } from "./status.ts";
 import { stop } from "./stop.ts";
 import { unmount } from "./unmount.ts";
+import { unpin } from "./pins/unpin.ts";
 import { unsent } from "./unsent.ts";
 import { view } from "./view.ts";
 import { watch } from "./watch.ts";
@@ -31,6 +34,9 @@ export const AGENT_VERBS = {
   activity,
   find,
   remove,
+  pin,
+  unpin,
+  evict,
   watch,
   view,
   savingsFile,

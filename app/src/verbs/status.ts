@@ -1,7 +1,7 @@
 // runnel status: the drives there are and how they do.
 import { z } from "zod";
 import { quoted } from "../agent/control/quoted.ts";
-import { MountStatus } from "../agent/mount-status.ts";
+import { MountStatus, type PinStatus } from "../agent/mount-status.ts";
 import { headOf } from "../agent/view/head.ts";
 import { askRunningAgent } from "../cli/agent-connection.ts";
 import { formatBytes, formatCount } from "../cli/format.ts";
@@ -76,6 +76,13 @@ function describeConflict(path: string, conflictCopy: string): string {
   return `${path} was changed here and elsewhere. Both are kept; the other is ${conflictCopy}.`;
 }
 
+function describePin({ path, isThere, all, here, isComplete }: PinStatus): string {
+  const what = path === "" ? "All of the drive" : path;
+  if (!isThere) return `${what} is pinned; nothing is there now.`;
+  if (isComplete) return `${what} is pinned: ${formatCount(all.files, "file", "files")}, all here.`;
+  return `${what} is pinned: ${formatBytes(here.bytes)} of ${formatBytes(all.bytes)} are here.`;
+}
+
 function describeMount(mount: MountStatus): string[] {
   const lines = [`${mount.mountpoint}  ${mount.url}`, `  ${mount.sentence}`];
   if (mount.unsentFiles > 0) {
@@ -87,6 +94,7 @@ function describeMount(mount: MountStatus): string[] {
   for (const { path, conflictCopy } of mount.conflicts) {
     lines.push(`  ${describeConflict(path, conflictCopy)}`);
   }
+  for (const pin of mount.pins) lines.push(`  ${describePin(pin)}`);
   for (const problem of mount.problems) lines.push(`  ${problem}`);
   if (mount.server !== null) lines.push(...describeServer(mount.server).map((line) => `  ${line}`));
   return lines;

@@ -1,7 +1,14 @@
 // A Mount without a drive, and the engines of an agent that is made of such. What it does is said by the volume's name.
 import { type Predicate, RunnelError } from "@runnel/shared";
 import type { ExportedFile, Mount, MountSettings, UnsentFiles } from "../../src/agent/mount.ts";
-import type { FoundEntry, MountStatistics, MountStatus, UnsentFile } from "../../src/agent/mount-status.ts";
+import type {
+  Evicted,
+  FoundEntry,
+  MountStatistics,
+  MountStatus,
+  PinStatus,
+  UnsentFile,
+} from "../../src/agent/mount-status.ts";
 import type { FolderCounts } from "../../src/agent/view/meter.ts";
 import type { LiveTransfer } from "../../src/agent/view/transfers.ts";
 import type { AgentEngines } from "../../src/agent/run-agent.ts";
@@ -16,6 +23,7 @@ export class FakeMount implements Mount {
   readonly unsentFiles: FakeUnsent;
   moving: LiveTransfer[] = [];
   #looks = 0;
+  #pins: PinStatus[] = [];
 
   constructor(settings: MountSettings) {
     this.settings = settings;
@@ -47,6 +55,7 @@ export class FakeMount implements Mount {
       waiting: [],
       conflicts: [],
       problems: [],
+      pins: this.#pins,
       cacheBytes: 0,
       pid: process.pid,
       server: null,
@@ -92,6 +101,28 @@ export class FakeMount implements Mount {
 
   async remove(path: string): Promise<void> {
     if (path === "") throw new RunnelError("Invalid", "remove", "This is the whole drive.");
+  }
+
+  async pin(path: string): Promise<PinStatus> {
+    if (this.#volume === "full") throw new RunnelError("Quota", "pin", "It needs 5 GiB more than the cache may take.");
+    const pin = {
+      path,
+      isThere: true,
+      all: { files: 2, bytes: 3000 },
+      here: { files: 1, bytes: 1000 },
+      isComplete: false,
+    };
+    this.#pins.push(pin);
+    return pin;
+  }
+
+  async unpin(path: string): Promise<void> {
+    if (!this.#pins.some((pin) => pin.path === path)) throw new RunnelError("NotFound", "unpin", "It is not pinned.");
+    this.#pins = this.#pins.filter((pin) => pin.path !== path);
+  }
+
+  async evict(): Promise<Evicted> {
+    return { files: 3, bytes: 4096, filesInUse: 1, filesPinned: 2 };
   }
 
   async unmount(force: boolean): Promise<{ unsentFiles: number }> {

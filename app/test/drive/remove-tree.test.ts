@@ -19,7 +19,7 @@ function serverOf(files: number, refuses?: RunnelError) {
   const asked: Asked[] = [];
   const notified: string[] = [];
   const deps = {
-    tree: { lookup: async () => makeState(MANY, "folder", 3) },
+    tree: { find: async () => ({ folder: ROOT_NODE, name: "many", state: makeState(MANY, "folder", 3) }) },
     replica: { facts: () => ({ seq: AS_OF }), countBelow: () => files, pathOf: () => "many/changed" },
     session: { current: async () => undefined },
     operations: {

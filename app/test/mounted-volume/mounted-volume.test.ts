@@ -6,6 +6,7 @@ import { ROOT_NODE, RunnelError } from "@runnel/shared";
 import { openCache } from "../../src/agent/cache/content-cache.ts";
 import { MountedVolume } from "../../src/agent/mounted-volume/mounted-volume.ts";
 import type { MountDeps } from "../../src/agent/mounted-volume/mount-deps.ts";
+import { PinList } from "../../src/agent/pins/pin-list.ts";
 import { openReplica } from "../../src/agent/replica/sqlite-replica.ts";
 import { EPOCH, JournalMachine } from "../journal/journal-machine.ts";
 import { makeState } from "../replica/model-tree.ts";
@@ -57,6 +58,7 @@ async function makeRig(): Promise<Rig> {
     replica: openReplica(":memory:", "boot 1"),
     cache: await openCache({ root, path: ":memory:", executor, clock, boot: "boot 1" }),
     journal,
+    pinList: await PinList.open(root),
     data: root,
     cacheRoot: root,
     software: "Runnel test",

@@ -145,6 +145,12 @@ export interface Cache {
   /** Least recently used contents above the budget are removed. */
   evict(budgetBytes: number): Promise<void>;
   /**
+   * Removes a content that nobody uses. @returns the bytes that it took; undefined when it is in use, and stays.
+   */
+  remove(content: CachedContent): Promise<number | undefined>;
+  /** Registers who says which versions are kept, whatever is evicted for space. */
+  keep(isKept: (version: VersionId) => boolean): void;
+  /**
    * Registers who is asked before a content goes (evicted, replaced, failed verification), so that the drive forgets
    * it. `mayEvict` returns false when the content is still read from: who says so holds it from then on.
    */

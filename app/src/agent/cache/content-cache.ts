@@ -3,7 +3,7 @@
 // storage.
 import type { ByteRange } from "@runnel/native/drive";
 import type { DiskFile, Recipe, VersionId } from "@runnel/shared";
-import { RunnelError, isRunnelError, recipeSize } from "@runnel/shared";
+import { RunnelError, isRunnelError, nextTurn, recipeSize } from "@runnel/shared";
 import { systemBoot } from "../replica/system-boot.ts";
 import { openDatabase } from "../replica/database.ts";
 import type { IndexDatabase } from "../replica/database.ts";
@@ -53,6 +53,7 @@ class ContentCache implements Cache {
   readonly #chunks: ChunkIndex;
   readonly #lifecycle: ContentLifecycle;
   readonly #verifier: Verifier;
+  #isKept: (version: VersionId) => boolean = () => false;
   #closing: Promise<void> | undefined;
 
   constructor(options: CacheOptions, db: IndexDatabase, rows: ContentStatements, files: ContentFiles) {
@@ -363,18 +364,36 @@ class ContentCache implements Cache {
   async evict(budgetBytes: number): Promise<void> {
     this.#assertOpen("evict");
     this.#contents.store();
+    const last = this.#contents.lastUse;
     let after = -1;
     while (this.#contents.usedBytes > budgetBytes && this.#closing === undefined) {
-      const batch = this.#rows.leastUsed.all(after);
+      const batch = this.#rows.leastUsed.all(after, last);
       if (batch.length === 0) return;
       for (const { id, used } of batch) {
         after = used;
         const content = this.#contents.get(id);
         if (content === undefined || content.isInUse) continue;
         if (this.#contents.usedBytes <= budgetBytes || this.#closing !== undefined) return;
-        await this.#lifecycle.remove(content);
+        // A kept one goes behind all others: the next eviction does not come across it again.
+        if (this.#isKept({ node: content.node, seq: content.seq })) this.#contents.touch(content);
+        else await this.#lifecycle.remove(content);
       }
+      await new Promise<void>(nextTurn);
     }
+  }
+
+  async remove(view: CachedContent): Promise<number | undefined> {
+    this.#assertOpen("remove cached content");
+    const content = this.#contents.get(view.id);
+    if (content === undefined) return 0;
+    if (content.isInUse) return undefined;
+    const bytes = sumOf(content.held);
+    await this.#lifecycle.remove(content);
+    return content.isEvicted ? bytes : undefined;
+  }
+
+  keep(isKept: (version: VersionId) => boolean): void {
+    this.#isKept = isKept;
   }
 
   /** Performs `work`; on a full disk what was used longest ago is evicted for it. */

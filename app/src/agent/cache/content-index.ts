@@ -68,8 +68,9 @@ export function prepareContentStatements(db: IndexDatabase) {
     totals: query<{ held: number; used: number }>(
       "SELECT coalesce(sum(held), 0) AS held, coalesce(max(used), 0) AS used FROM contents",
     ),
+    /** Bounds of their last use, the least one first. */
     leastUsed: query<{ id: number; used: number }>(
-      "SELECT id, used FROM contents WHERE used > ? ORDER BY used LIMIT 64",
+      "SELECT id, used FROM contents WHERE used > ? AND used <= ? ORDER BY used LIMIT 64",
     ),
     places: query<{ id: number; size: number }>("SELECT id, size FROM contents"),
     halfMade: ids("SELECT id FROM contents WHERE node = 0 AND oid IS NULL"),

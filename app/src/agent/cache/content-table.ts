@@ -51,6 +51,11 @@ export class ContentTable {
     return this.#usedBytes;
   }
 
+  /** Number of the last use so far. */
+  get lastUse(): number {
+    return this.#lastUse;
+  }
+
   get(id: number): Content | undefined {
     const known = this.#loaded.get(id);
     if (known !== undefined) {

@@ -1,7 +1,7 @@
 // Removes a file, or a folder with all below it, of a drive: one operation for a whole tree, as long as it is not
 // larger than the server takes at once.
-import type { Entry, NodeState } from "@runnel/shared";
-import { LIMITS, ROOT_NODE, RunnelError, isRunnelError, checkResult } from "@runnel/shared";
+import type { Entry } from "@runnel/shared";
+import { LIMITS, RunnelError, isRunnelError, checkResult } from "@runnel/shared";
 import type { Replica } from "../replica/replica.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
@@ -45,17 +45,10 @@ export class RemoveTree {
   }
 
   async #find(path: string): Promise<Place> {
-    const names = path.split("/").filter((name) => name !== "");
-    let place: Place | undefined;
-    for (const name of names) {
-      const folder = place?.state.node ?? ROOT_NODE;
-      const state: NodeState | undefined =
-        place === undefined || place.state.type === "folder" ? await this.#deps.tree.lookup(folder, name) : undefined;
-      if (state === undefined) throw new RunnelError("NotFound", "remove", `There is no ${path} in the drive.`);
-      place = { folder, name, state };
-    }
-    if (place === undefined)
+    if (path === "")
       throw new RunnelError("Invalid", "remove", "This is the whole drive. Name a file or folder in it.");
+    const place = await this.#deps.tree.find(path);
+    if (place === undefined) throw new RunnelError("NotFound", "remove", `There is no ${path} in the drive.`);
     return place;
   }
 

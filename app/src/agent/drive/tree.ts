@@ -2,7 +2,7 @@
 // over it. Says how a name or node stands, listing what is unknown; whoever asks has made sure that the replica is
 // current.
 import type { Entry, NodeState } from "@runnel/shared";
-import { RecentMap, RunnelError, isRunnelError } from "@runnel/shared";
+import { ROOT_NODE, RecentMap, RunnelError, isRunnelError } from "@runnel/shared";
 import type { DriveEntry } from "@runnel/native/drive";
 import { type Make, isMake } from "../changes/own-change.ts";
 import type { OwnChanges } from "../changes/own-changes.ts";
@@ -116,6 +116,22 @@ export class Tree {
     }
     if (known.is === "unknown") throw new RunnelError("Unknown", "lookup", "What this folder holds is not known now.");
     return known.is === "bound" ? known.state : undefined;
+  }
+
+  /**
+   * Follows a path in the drive, but no symlinks. @returns undefined when nothing is there, or it is the drive itself.
+   * @throws as lookup.
+   */
+  async find(path: string): Promise<(Entry & { folder: number }) | undefined> {
+    let found: (Entry & { folder: number }) | undefined;
+    let folder: number | undefined = ROOT_NODE;
+    for (const name of path.split("/").filter((word) => word !== "")) {
+      const state: NodeState | undefined = folder === undefined ? undefined : await this.lookup(folder, name);
+      if (folder === undefined || state === undefined) return undefined;
+      found = { folder, name, state };
+      folder = state.type === "folder" ? state.node : undefined;
+    }
+    return found;
   }
 
   /**

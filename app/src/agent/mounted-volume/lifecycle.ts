@@ -9,6 +9,7 @@ import type { UnsentContents } from "../drive/saving/unsent-contents.ts";
 import type { UnsentSaves } from "../drive/saving/unsent.ts";
 import type { Tree } from "../drive/tree.ts";
 import type { VolumeSpace } from "../drive/volume-space.ts";
+import type { Pins } from "../pins/pins.ts";
 import type { ReadAhead } from "../transfer/read-ahead.ts";
 import type { PushSubscriptions } from "../transfer/push-subscriptions.ts";
 import type { MountWatch } from "../view/mount-watch.ts";
@@ -37,6 +38,7 @@ export interface LifecycleDeps extends MountDeps {
   requestHandler: RequestHandler;
   feedApplier: FeedApplier;
   volumeSpace: VolumeSpace;
+  pins: Pins;
   incidents: Incidents;
   watch: MountWatch;
 }
@@ -68,7 +70,7 @@ export class Lifecycle {
    * mounted then.
    */
   async begin(): Promise<void> {
-    const { session, wholeListing, tree, drive, requestHandler, watch, release } = this.deps;
+    const { session, wholeListing, tree, drive, requestHandler, replica, pins, watch, release } = this.deps;
     try {
       await session.start(this.showKnown());
       await wholeListing.root();
@@ -84,6 +86,7 @@ export class Lifecycle {
       throw error;
     }
     this.list();
+    if (replica.facts()?.isWhole === true) pins.listed();
     this.keepCache();
   }
 
@@ -132,7 +135,7 @@ export class Lifecycle {
   }
 
   linked(isConnected: boolean, why: string): void {
-    const { subscriptions, volumeSpace, unsent, replica, watch, log } = this.deps;
+    const { subscriptions, volumeSpace, unsent, replica, pins, watch, log } = this.deps;
     if (!isConnected) {
       subscriptions.disconnected();
       if (this.wasConnected) log(`offline: ${why}`);
@@ -146,13 +149,15 @@ export class Lifecycle {
     this.wasOffline = false;
     subscriptions.connected();
     volumeSpace.refresh();
+    pins.connected();
     unsent.replay().catch((error: unknown) => log("Unsent changes could not be sent.", error));
     if (replica.facts()?.isWhole !== true) this.list();
   }
 
   changes(changes: readonly Change[], incomingSeqs: readonly number[]): void {
-    const { feedApplier, subscriptions } = this.deps;
+    const { feedApplier, pins, subscriptions } = this.deps;
     feedApplier.apply(changes);
+    pins.changed(changes);
     if (incomingSeqs.length > 0) subscriptions.announced(changes, incomingSeqs);
   }
 
@@ -181,12 +186,14 @@ export class Lifecycle {
   }
 
   private async closeAll(reason: string): Promise<void> {
-    const { commits, readAhead, subscriptions, unsent, session, watch, release } = this.deps;
+    const { commits, pins, readAhead, subscriptions, unsent, session, watch, release } = this.deps;
     await commits.idle();
+    const pinsClosed = pins.close();
     readAhead.close();
     subscriptions.close();
     unsent.close();
     await session.close();
+    await pinsClosed;
     watch.transfers.close();
     await release();
     this.end.resolve(reason);

@@ -4,6 +4,7 @@ import type { Clock, Dialer, DiskRoot, Executor } from "@runnel/shared";
 import type { Cache } from "../cache/cache.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { MountSettings } from "../mount.ts";
+import type { PinList } from "../pins/pin-list.ts";
 import type { Replica } from "../replica/replica.ts";
 import type { Happening } from "../view/mount-watch.ts";
 
@@ -17,6 +18,7 @@ export interface MountDeps {
   replica: Replica;
   cache: Cache;
   journal: Journal;
+  pinList: PinList;
   /** The journal's data folder. */
   data: DiskRoot;
   /** The folder below which the cache's contents lie. */

@@ -1,9 +1,10 @@
 // A mount as the control API sees it. Engines are for open-mount.ts (or a simulation) to choose; wiring.ts puts the
 // services around a volume and a drive together, lifecycle.ts begins and ends them.
-import { type Predicate, RunnelError } from "@runnel/shared";
+import { type Predicate, ROOT_NODE, RunnelError } from "@runnel/shared";
 import { RemoveTree } from "../drive/remove-tree.ts";
+import { evict } from "../pins/evict.ts";
 import type { Mount, MountSettings, UnsentFiles } from "../mount.ts";
-import type { FoundEntry, MountStatistics, MountStatus, UnsentFile } from "../mount-status.ts";
+import type { Evicted, FoundEntry, MountStatistics, MountStatus, PinStatus, UnsentFile } from "../mount-status.ts";
 import { findBelow } from "../wire/listings.ts";
 import type { FolderCounts } from "../view/meter.ts";
 import type { LiveTransfer } from "../view/transfers.ts";
@@ -78,6 +79,25 @@ export class MountedVolume implements Mount {
     await this.flush(false);
     await new RemoveTree({ ...this.deps, ...(progress && { progress }) }).remove(path);
     await this.deps.unsent.removedBelow(path);
+  }
+
+  async pin(path: string): Promise<PinStatus> {
+    return this.deps.pins.pin(path, await this.nodeAt("pin", path));
+  }
+
+  unpin(path: string): Promise<void> {
+    return this.deps.pins.unpin(path);
+  }
+
+  async evict(path: string): Promise<Evicted> {
+    return evict(this.deps, path, await this.nodeAt("evict", path));
+  }
+
+  private async nodeAt(operation: string, path: string): Promise<number> {
+    if (path === "") return ROOT_NODE;
+    const found = await this.deps.tree.find(path);
+    if (found === undefined) throw new RunnelError("NotFound", operation, `There is no ${path} in the drive.`);
+    return this.deps.tree.real(found.state.node);
   }
 
   async unmount(force: boolean): Promise<{ unsentFiles: number }> {

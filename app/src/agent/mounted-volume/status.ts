@@ -1,5 +1,6 @@
 // Says how a mount is: its state, what waits, what went wrong.
 import type { ServerStatus, MountStatus } from "../mount-status.ts";
+import type { Pins } from "../pins/pins.ts";
 import type { OwnChanges } from "../changes/own-changes.ts";
 import type { UnsentSaves } from "../drive/saving/unsent.ts";
 import type { FullDisks } from "../full-disks.ts";
@@ -17,6 +18,7 @@ export interface StatusDeps extends Pick<
   unsent: UnsentSaves;
   changes: OwnChanges;
   fullDisks: FullDisks;
+  pins: Pins;
   incidents: Incidents;
   epoch(): string;
 }
@@ -43,7 +45,14 @@ export async function statusOf(deps: StatusDeps, asksServer: boolean): Promise<M
     unsentBytes: unsent.reduce((sum, commit) => sum + commit.sizeBytes, 0),
     waiting: deps.changes.waiting(),
     conflicts: incidents.conflicts(),
-    problems: [...right, ...(await deps.fullDisks.problems()), ...deps.unsent.problems(), ...incidents.problems()],
+    problems: [
+      ...right,
+      ...(await deps.fullDisks.problems()),
+      ...deps.unsent.problems(),
+      ...deps.pins.problems(),
+      ...incidents.problems(),
+    ],
+    pins: deps.pins.status(),
     cacheBytes: deps.cache.usedBytes(),
     pid: process.pid,
     server,

@@ -15,6 +15,7 @@ import { VolumeSpace } from "../drive/volume-space.ts";
 import { Xattrs } from "../drive/xattrs.ts";
 import { FullDisks } from "../full-disks.ts";
 import type { MountSettings } from "../mount.ts";
+import { Pins } from "../pins/pins.ts";
 import type { Replica } from "../replica/replica.ts";
 import { ReadAhead } from "../transfer/read-ahead.ts";
 import { transferOf } from "../transfer/transfer.ts";
@@ -53,6 +54,7 @@ export function wire(deps: MountDeps) {
     wasUsed: () => lifecycle.wasUsed(),
     resume: () => lifecycle.resume(),
     progress: (folder) => answering.requestHandler.progress(folder),
+    listed: () => pins.listed(),
     problem,
     events: {
       attached: (facts) => lifecycle.attached(facts),
@@ -69,8 +71,20 @@ export function wire(deps: MountDeps) {
   });
   replica.onDamage(problem);
   cache.onIndexDamage(problem);
-  cache.onDamaged((version, bytes) => incidents.addDamage(version, bytes));
+  cache.onDamaged((version, bytes) => {
+    incidents.addDamage(version, bytes);
+    pins.damaged(version.node);
+  });
   const reading = wireReading(deps, connection, (node) => saving.commits.settled(node));
+  const pins = new Pins({
+    ...deps,
+    ...connection,
+    ...reading,
+    downloads: reading.transfer.downloads,
+    list: deps.pinList,
+    cacheBytes: deps.settings.cacheBytes,
+  });
+  if (deps.pinList.damage !== undefined) problem(deps.pinList.damage);
   const likelyBases = new LikelyBases({ tree: reading.tree, replica, cache });
   const saving = wireSaving({
     ...deps,
@@ -94,7 +108,7 @@ export function wire(deps: MountDeps) {
     problem,
   });
   const answering = wireAnswering({ ...deps, ...connection, ...reading, ...saving, likelyBases, problem });
-  const services = { ...connection, ...reading, ...saving, ...answering, incidents };
+  const services = { ...connection, ...reading, ...saving, ...answering, pins, incidents };
   const lifecycle = new Lifecycle({ ...deps, ...services });
   return { ...services, lifecycle };
 }
@@ -103,12 +117,14 @@ interface ConnectionCallbacks extends Pick<SessionDeps, "wasUsed" | "resume"> {
   events: SessionEvents;
   /** Called when more of a folder's listing has come. */
   progress(folder: number): void;
+  /** Called when the whole tree has come. */
+  listed(): void;
   problem(sentence: string): void;
 }
 
 function connect(
   { settings, volume, clock, dialer, executor, drive, replica, journal, ...deps }: MountDeps,
-  { events, wasUsed, resume, progress, problem }: ConnectionCallbacks,
+  { events, wasUsed, resume, progress, listed, problem }: ConnectionCallbacks,
 ) {
   const session = new Session({
     url: settings.url,
@@ -129,6 +145,7 @@ function connect(
   const wholeListing = new WholeListing({
     session,
     listings,
+    listed,
     failed: (error) => problem(`The drive could not be listed: ${error.message}`),
   });
   const places = [

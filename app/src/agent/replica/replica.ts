@@ -33,6 +33,8 @@ export interface Replica {
   lookup(folder: number, name: string): Known;
   /** All entries of a complete folder in name order, or undefined. */
   listing(folder: number): { asOf: number; entries: Entry[] } | undefined;
+  /** Entries of a folder behind a name ("": the first ones), in name order, as far as they are known. */
+  entriesAfter(folder: number, name: string, count: number): Entry[];
   /** Some files of a folder with a size from `least` to `most`, those of nearly `like` first; a hint. */
   filesOfSize(folder: number, size: { least: number; most: number; like: number }): number[];
   namesOf(node: number): { folder: number; name: string }[];
@@ -40,6 +42,8 @@ export interface Replica {
   pathOf(node: number): string | undefined;
   /** Files and folders below a folder, as far as they are known. */
   countBelow(folder: number): number;
+  /** Counts a file, or the files below a folder, with the bytes of their contents, as far as they are known. */
+  filesAt(node: number): { files: number; bytes: number };
   counts(): { nodes: number; names: number; completeFolders: number };
 
   /**

@@ -103,6 +103,10 @@ class SqliteReplica implements Replica {
     return { asOf, entries };
   }
 
+  entriesAfter(folder: number, name: string, count: number): Entry[] {
+    return this.#rows.entriesAfter.all(folder, name, count).map((row) => ({ name: row.name, state: stateOf(row) }));
+  }
+
   filesOfSize(folder: number, { least, most, like }: { least: number; most: number; like: number }): number[] {
     const rows = this.#rows.nodesOfSize.all(folder, SCANNED_MAX, FILE, least, most, like, OF_SIZE_MAX);
     return rows.map(({ node }) => node);
@@ -127,6 +131,10 @@ class SqliteReplica implements Replica {
 
   countBelow(folder: number): number {
     return this.#rows.countBelow.get(folder)?.n ?? 0;
+  }
+
+  filesAt(node: number): { files: number; bytes: number } {
+    return this.#rows.filesAt.get(node, FILE) ?? { files: 0, bytes: 0 };
   }
 
   counts(): { nodes: number; names: number; completeFolders: number } {

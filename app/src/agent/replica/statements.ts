@@ -56,6 +56,19 @@ export function prepareStatements(db: IndexDatabase) {
        WHERE names.folder = ? ORDER BY names.name`,
     ),
 
+    /** folder, name that they come after, how many. */
+    entriesAfter: query<NodeRow & { name: string }>(
+      `SELECT names.name, ${NODE_COLUMNS} FROM names JOIN nodes ON nodes.node = names.node
+       WHERE names.folder = ? AND names.name > ? ORDER BY names.name LIMIT ?`,
+    ),
+    /** node, type of a file. A file with several names counts once. */
+    filesAt: query<{ files: number; bytes: number }>(
+      `WITH RECURSIVE below(node) AS (
+         SELECT ? UNION SELECT names.node FROM names JOIN below ON names.folder = below.node WHERE names.node <> 0
+       ) SELECT count(*) AS files, coalesce(sum(size), 0) AS bytes FROM below JOIN nodes ON nodes.node = below.node
+       WHERE type = ?`,
+    ),
+
     /** folder, how many names are looked at, type, least and greatest size, size, how many are wanted. */
     nodesOfSize: query<{ node: number }>(
       `SELECT nodes.node FROM (SELECT node FROM names WHERE folder = ? LIMIT ?) AS some JOIN nodes ON nodes.node = some.node

@@ -45,6 +45,8 @@ interface Asking {
   /** Bytes that follow the range and would be welcome. */
   aheadBytes: number;
   isReadingOn: boolean;
+  /** It comes for a program that reads; left out: where nobody waits while offline. */
+  isRead?: boolean;
   /** Ends what is read ahead, not what is asked for. */
   signal: AbortSignal | undefined;
 }
@@ -127,6 +129,13 @@ export class Downloads {
     const range = { offset, length: 0 };
     const how = { wait: "none" as const, wantsRecipe: false, isReadingOn: true };
     await this.#bringAll(content, { ...how, range, aheadBytes: length, signal });
+  }
+
+  /** Brings all of a content that is to be kept here, and for which nobody waits. @throws as `ensure`. */
+  async keep(content: CachedContent, signal: AbortSignal): Promise<void> {
+    const range = { offset: 0, length: 0 };
+    const how = { wait: "none" as const, wantsRecipe: true, isReadingOn: true, isRead: false };
+    await this.#bringAll(content, { ...how, range, aheadBytes: content.sizeBytes, signal });
   }
 
   /** An older version is here that it may share most with. */
@@ -276,8 +285,8 @@ export class Downloads {
       .slice(0, HELD_MAX);
   }
 
-  #subjectOf({ version, sizeBytes }: CachedContent, { wait }: Asking): TransferSubject {
-    return { direction: "down", file: version.node, totalBytes: sizeBytes, isRead: wait === "none" };
+  #subjectOf({ version, sizeBytes }: CachedContent, { wait, isRead = wait === "none" }: Asking): TransferSubject {
+    return { direction: "down", file: version.node, totalBytes: sizeBytes, isRead };
   }
 
   #absentBytes(content: CachedContent): number {

@@ -39,6 +39,8 @@ interface IncomingFile {
 
 interface Stream {
   channel: Channel;
+  /** A program is likely to read it. */
+  isRead: boolean;
   files: IncomingFile[];
   receivedBytes: number;
   transfer: Transfer;
@@ -75,7 +77,17 @@ export class ReadAhead {
     if (this.#isUnsupported || state.sizeBytes > LIMITS.smallFileBytes || !this.#deps.session.isResponsive) return;
     const wanted = this.#walks.opened(state);
     if (this.#walks.isWalking) this.#watch();
-    if (wanted.length > 0) this.#bring(wanted);
+    if (wanted.length > 0) void this.#begin(wanted, true);
+  }
+
+  /**
+   * Brings small files that are to be kept here, whoever opens them. Resolves when they have come, or as many as do:
+   * whoever asks looks again.
+   */
+  async bring(wanted: readonly NodeState[]): Promise<void> {
+    const files = wanted.filter((state) => !this.#isHere(state));
+    if (this.#isUnsupported || files.length === 0 || !this.#deps.session.isResponsive) return;
+    await this.#begin(files, false);
   }
 
   /** Resolves when a content that comes ahead, and soon, has come or will not; at once for all others. */
@@ -100,11 +112,12 @@ export class ReadAhead {
     this.#timer?.cancel();
     this.#timer = this.#deps.clock.after(STOPPED_MS, () => {
       this.#walks.stopped();
-      this.close();
+      for (const { channel, isRead } of this.#streams) if (isRead) channel.cancel();
     });
   }
 
-  #bring(wanted: readonly NodeState[]): void {
+  /** Resolves when it has ended, whatever came of it. */
+  #begin(wanted: readonly NodeState[], isRead: boolean): Promise<void> {
     const { session, log } = this.#deps;
     const files: IncomingFile[] = [];
     let upTo = 0;
@@ -116,15 +129,15 @@ export class ReadAhead {
     try {
       const versions = wanted.map(({ node, version }) => [node, version]);
       const channel = session.open("findGet", { versions }, true);
-      stream = { channel, files, receivedBytes: 0, transfer: this.#enter(wanted, upTo) };
+      stream = { channel, isRead, files, receivedBytes: 0, transfer: this.#enter(wanted, upTo, isRead) };
     } catch (error) {
       // No link, or too many requests: whoever opens the files asks for them.
       if (!isRunnelError(error)) throw error;
-      return;
+      return Promise.resolve();
     }
     this.#streams.add(stream);
     for (const file of files) this.#incoming.set(keyOf(file.state.node, file.state.version), { stream, file });
-    this.#receive(stream)
+    return this.#receive(stream)
       .catch((error: unknown) => {
         if (isRunnelError(error, "Unsupported")) this.#isUnsupported = true;
         else if (!isRunnelError(error, "Interrupted", "Unreachable")) log("Files could not be read ahead.", error);
@@ -138,9 +151,9 @@ export class ReadAhead {
   }
 
   /** Enters a stream as one transfer, in the folder of its first file. */
-  #enter(wanted: readonly NodeState[], totalBytes: number): Transfer {
+  #enter(wanted: readonly NodeState[], totalBytes: number, isRead: boolean): Transfer {
     const file = wanted[0]?.node ?? 0;
-    return this.#deps.transfers.begin({ direction: "down", file, files: wanted.length, totalBytes, isRead: true });
+    return this.#deps.transfers.begin({ direction: "down", file, files: wanted.length, totalBytes, isRead });
   }
 
   #settle({ state, settle }: IncomingFile): void {

@@ -7,6 +7,8 @@ import type { Session } from "./session.ts";
 export interface WholeListingDeps {
   session: Session;
   listings: Listings;
+  /** Called when the whole tree is there. */
+  listed(): void;
   failed(error: RunnelError): void;
 }
 
@@ -28,13 +30,14 @@ export class WholeListing {
   /** Lists the whole tree and follows it, unless that is being done. */
   begin(): void {
     if (this.#rootListed !== undefined) return;
-    const { listings, failed } = this.#deps;
+    const { listings, listed, failed } = this.#deps;
     const asked = this.#asked;
     this.#asked = undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#rootListed = promise;
     listings
       .listAll(asked, resolve)
+      .then(listed)
       .catch((error: unknown) => {
         if (!isRunnelError(error, "Unreachable")) failed(fromSystemError(error, "list"));
       })

@@ -1,0 +1,331 @@
+// Pins of a drive: files and folders that are kept here complete and fresh, and never evicted. What appears in a pinned
+// folder is pinned. A pin goes with its file or folder when that is renamed; where programs put another one in its
+// place, as editors do, it goes with the path.
+import {
+  type Change,
+  type Clock,
+  type DiskRoot,
+  type NodeState,
+  ROOT_NODE,
+  RunnelError,
+  type Timer,
+  type VersionId,
+} from "@runnel/shared";
+import prettyBytes from "pretty-bytes";
+import type { Cache } from "../cache/cache.ts";
+import type { PinStatus } from "../mount-status.ts";
+import type { Replica } from "../replica/replica.ts";
+import { KeptTree } from "./kept-tree.ts";
+import { PinFiller, type PinFillerDeps } from "./pin-filler.ts";
+import { type Pin, type PinList, PINS_MAX } from "./pin-list.ts";
+
+export interface PinsDeps extends Pick<PinFillerDeps, "downloads" | "readAhead" | "session" | "log"> {
+  replica: Replica;
+  cache: Cache;
+  list: PinList;
+  clock: Clock;
+  cacheBytes: number;
+  /** Disk of the cache. */
+  cacheRoot: Pick<DiskRoot, "space">;
+}
+
+/** Changes are looked at so long after the first of them: what was saved here is in the cache by then, as a rule. */
+const LOOK_AFTER_MS = 1_000;
+/** More changed files than that are not followed one by one: all pins are looked through again. */
+const CHANGED_MAX = 10_000;
+/** Folders of which it is remembered whether they are pinned. */
+const KNOWN_MAX = 10_000;
+
+export class Pins {
+  readonly #deps: PinsDeps;
+  readonly #filler: PinFiller;
+  #trees: KeptTree[];
+  readonly #changed = new Set<number>();
+  /** Pins that folders lie in; undefined: in none. */
+  readonly #known = new Map<number, Pin | undefined>();
+  #timer: Timer | undefined;
+  /** Changes of the list, one after another. */
+  #changing: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(deps: PinsDeps) {
+    this.#deps = deps;
+    this.#trees = deps.list.pins.map((pin) => this.#treeOf(pin));
+    deps.cache.keep((version) => this.#keeps(version));
+    this.#filler = new PinFiller({
+      ...deps,
+      isHere: (state) => this.#isHere(state),
+      trees: () => this.#trees,
+      isTooLarge: () => this.#lackingBytes() > 0,
+    });
+  }
+
+  /** The tree is known, as a former mount left it or the server has told it anew. */
+  listed(): void {
+    this.#follow();
+    for (const tree of this.#trees) tree.lookAgain();
+    this.#filler.wake();
+  }
+
+  /** The line is there again. */
+  connected(): void {
+    this.#filler.wake();
+  }
+
+  /** Takes changes that the replica has. */
+  changed(items: readonly Change[]): void {
+    if (this.#trees.length === 0) return;
+    for (const { nodes, bindings } of items) {
+      for (const { node } of nodes) this.#changed.add(node);
+      for (const { node } of bindings) if (node !== 0) this.#changed.add(node);
+      if (bindings.length > 0) this.#known.clear();
+    }
+    this.#lookSoon();
+  }
+
+  /** Cached bytes of a file turned out not to be what was written: they are not here any more. */
+  damaged(node: number): void {
+    if (this.#trees.length === 0) return;
+    this.#changed.add(node);
+    this.#lookSoon();
+  }
+
+  #lookSoon(): void {
+    this.#timer ??= this.#deps.clock.after(LOOK_AFTER_MS, () => this.#lookAtChanges());
+  }
+
+  /** Returns the pin of a node: its own, or that of a folder above it. */
+  pinOf(node: number): Pin | undefined {
+    return this.#trees.length === 0 ? undefined : this.#pinAt(node, new Set());
+  }
+
+  /**
+   * Pins what is at a path; durable when it resolves, though it still comes. @throws Quota naming what the cache lacks
+   * for it; NoSpace naming what the disk lacks.
+   */
+  pin(path: string, node: number): Promise<PinStatus> {
+    return this.#inTurn(async () => {
+      const there = this.#trees.find(({ pin }) => pin.node === node);
+      if (there !== undefined) return statusOf(there);
+      if (this.#trees.length >= PINS_MAX)
+        throw new RunnelError("TooLarge", "pin", `A drive has at most ${PINS_MAX} pins. Pin a folder above some.`);
+      const tree = this.#treeOf({ node, path });
+      await this.#checkSpace(tree);
+      await this.#change([...this.#trees, tree]);
+      return statusOf(tree);
+    });
+  }
+
+  /** Ends a pin; what is here of it stays until its space is needed. @throws NotFound. */
+  unpin(path: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const found = this.#trees.find(({ pin }) => pin.path === path);
+      if (found === undefined) throw new RunnelError("NotFound", "unpin", this.#whyNot(path));
+      await this.#change(this.#trees.filter((tree) => tree !== found));
+    });
+  }
+
+  status(): PinStatus[] {
+    return this.#trees.map(statusOf);
+  }
+
+  /** Says what keeps pins from being filled, a sentence each. */
+  problems(): string[] {
+    const { cacheBytes } = this.#deps;
+    const problems: string[] = [];
+    const lacking = this.#lackingBytes();
+    if (lacking > 0)
+      problems.push(
+        `What is pinned needs ${shown(lacking)} more than the cache may take (${shown(cacheBytes)}). Unpin something, or map the drive with a larger --cache-size.`,
+      );
+    const failed = this.#trees.flatMap((tree) => [...tree.failed]);
+    const [first] = failed;
+    if (first !== undefined) {
+      const others = failed.length > 1 ? ` and ${failed.length - 1} more` : "";
+      const what = this.#deps.replica.pathOf(first[0]) ?? "A file";
+      problems.push(`${what}${others} could not be brought for a pin: ${first[1]} It is tried again.`);
+    }
+    return problems;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    await this.#filler.close();
+    await this.#changing;
+  }
+
+  #treeOf(pin: Pin): KeptTree {
+    const { replica, clock } = this.#deps;
+    return new KeptTree(pin, { replica, isHere: (state) => this.#isHere(state), nowMs: () => clock.bootMs() });
+  }
+
+  #isHere({ node, version, sizeBytes }: NodeState): boolean {
+    if (version === 0 || sizeBytes === 0) return true;
+    const content = this.#deps.cache.find({ node, seq: version });
+    if (content === undefined || content.sizeBytes !== sizeBytes) return false;
+    return this.#deps.cache.absent(content, { offset: 0, length: sizeBytes }).length === 0;
+  }
+
+  #keeps({ node, seq }: VersionId): boolean {
+    return node !== 0 && this.pinOf(node) !== undefined && this.#deps.replica.node(node)?.version === seq;
+  }
+
+  #pinAt(node: number, above: Set<number>): Pin | undefined {
+    const own = this.#trees.find(({ pin }) => pin.node === node)?.pin;
+    if (own !== undefined || node === ROOT_NODE || above.has(node)) return own;
+    above.add(node);
+    for (const { folder } of this.#deps.replica.namesOf(node)) {
+      const pin = this.#pinOfFolder(folder, above);
+      if (pin !== undefined) return pin;
+    }
+    return undefined;
+  }
+
+  #pinOfFolder(folder: number, above: Set<number>): Pin | undefined {
+    if (this.#known.has(folder)) return this.#known.get(folder);
+    const pin = this.#pinAt(folder, above);
+    if (this.#known.size >= KNOWN_MAX) this.#known.clear();
+    this.#known.set(folder, pin);
+    return pin;
+  }
+
+  #lookAtChanges(): void {
+    const { replica } = this.#deps;
+    this.#timer = undefined;
+    const moved = this.#follow();
+    for (const tree of moved) tree.lookAgain();
+    const isMuch = this.#changed.size > CHANGED_MAX;
+    if (isMuch) for (const tree of this.#trees) tree.lookAgain();
+    for (const node of isMuch ? [] : this.#changed) {
+      const state = replica.node(node);
+      const holding = this.#treesAbove(node);
+      for (const tree of this.#trees) if (!holding.has(tree) || state === undefined) tree.drop(node);
+      for (const tree of holding) {
+        if (state?.type === "folder") tree.lookAgain();
+        else if (state?.type === "file") tree.see(state);
+      }
+    }
+    this.#changed.clear();
+    this.#filler.wake();
+  }
+
+  /** Returns the pins that a node is below, by any of its names, or is. */
+  #treesAbove(node: number): Set<KeptTree> {
+    const above = new Set([node]);
+    for (const at of above) for (const { folder } of this.#deps.replica.namesOf(at)) above.add(folder);
+    return new Set(this.#trees.filter(({ pin }) => above.has(pin.node)));
+  }
+
+  /** Brings pins and paths together again. @returns those that are at another file or folder than before. */
+  #follow(): KeptTree[] {
+    const { replica, list } = this.#deps;
+    const facts = replica.facts();
+    if (facts === undefined || this.#trees.length === 0) return [];
+    const isOtherEpoch = list.epoch !== facts.epoch;
+    const moved = this.#trees.filter((tree) => {
+      const before = tree.pin;
+      const path = isOtherEpoch || before.node === 0 ? undefined : replica.pathOf(before.node);
+      if (path === undefined) tree.pin = { ...before, node: this.#nodeAt(before.path) };
+      else if (path !== before.path) tree.pin = { ...before, path };
+      return tree.pin.node !== before.node;
+    });
+    if (moved.length > 0) this.#known.clear();
+    if (isOtherEpoch || this.#trees.some(({ pin }, index) => pin !== list.pins[index]))
+      this.#inTurn(() => this.#store(this.#trees)).catch((error: unknown) =>
+        this.#deps.log("The list of pins could not be written.", error),
+      );
+    return moved;
+  }
+
+  /** Returns the node at a path, as far as is known; 0: none. */
+  #nodeAt(path: string): number {
+    let node = ROOT_NODE;
+    for (const name of path.split("/").filter((word) => word !== "")) {
+      const known = this.#deps.replica.lookup(node, name);
+      if (known.is !== "bound") return 0;
+      ({ node } = known.state);
+    }
+    return node;
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const ended = this.#changing.then(() => {
+      if (this.#isClosed) throw new RunnelError("Interrupted", "pin", "The drive is being unmounted.");
+      return work();
+    });
+    this.#changing = ended.catch(() => undefined);
+    return ended;
+  }
+
+  /** Puts other pins in place of those there are, on the disk first. */
+  async #change(trees: KeptTree[]): Promise<void> {
+    await this.#store(trees);
+    this.#trees = trees;
+    this.#known.clear();
+    this.#filler.wake();
+  }
+
+  async #store(trees: readonly KeptTree[]): Promise<void> {
+    const { list, replica } = this.#deps;
+    const pins = trees.map(({ pin }) => pin);
+    await list.replace(replica.facts()?.epoch ?? "", pins);
+  }
+
+  /** Bytes that all pins together need beyond what the cache may take; what lies in several counts once. */
+  #lackingBytes(and?: KeptTree): number {
+    const trees = and === undefined ? this.#trees : [...this.#trees, and];
+    let bytes = 0;
+    for (const tree of trees) {
+      const { node } = tree.pin;
+      const above = this.#deps.replica.namesOf(node).map(({ folder }) => folder);
+      const isInOther = above.some((folder) => this.#liesIn(folder, trees));
+      if (!isInOther) bytes += tree.all.bytes;
+    }
+    return Math.max(0, bytes - this.#deps.cacheBytes);
+  }
+
+  #liesIn(folder: number, trees: readonly KeptTree[]): boolean {
+    const above = new Set([folder]);
+    for (const at of above) for (const { folder: parent } of this.#deps.replica.namesOf(at)) above.add(parent);
+    return trees.some(({ pin }) => pin.node !== 0 && above.has(pin.node));
+  }
+
+  async #checkSpace(tree: KeptTree): Promise<void> {
+    const { cache, cacheBytes, cacheRoot } = this.#deps;
+    const lacking = this.#lackingBytes(tree);
+    const what = tree.pin.path === "" ? "The whole drive" : tree.pin.path;
+    if (lacking > 0)
+      throw new RunnelError(
+        "Quota",
+        "pin",
+        `${what} (${shown(tree.all.bytes)}) is not pinned: it needs ${shown(lacking)} more than the cache may take (${shown(cacheBytes)}) beside what is pinned already. Unpin something, or map the drive with a larger --cache-size.`,
+      );
+    const { availableBytes } = await cacheRoot.space();
+    // The cache may have some of it already; the rest gives way to it.
+    const lackingHere = tree.all.bytes - availableBytes - cache.usedBytes();
+    if (lackingHere > 0)
+      throw new RunnelError(
+        "NoSpace",
+        "pin",
+        `${what} (${shown(tree.all.bytes)}) is not pinned: this computer's disk lacks ${shown(lackingHere)} for it. Make room there.`,
+      );
+  }
+
+  #whyNot(path: string): string {
+    const node = this.#nodeAt(path);
+    const pin = node === 0 ? undefined : this.pinOf(node);
+    const what = path === "" ? "The whole drive" : path;
+    if (pin === undefined) return `${what} is not pinned. "runnel status" shows what is.`;
+    return `${what} is pinned with ${pin.path === "" ? "the whole drive" : pin.path}. Unpin that.`;
+  }
+}
+
+function statusOf(tree: KeptTree): PinStatus {
+  const { pin, all, here, isComplete } = tree;
+  return { path: pin.path, isThere: pin.node !== 0, all, here, isComplete };
+}
+
+function shown(bytes: number): string {
+  return prettyBytes(bytes, { binary: true });
+}
