@@ -8,11 +8,11 @@ import { Agent } from "../src/agent/agent.ts";
 import { AgentHome } from "../src/agent/control/host/agent-home.ts";
 import { systemFolders } from "../src/agent/control/host/folder-view.ts";
 import type { Mount } from "../src/agent/mount.ts";
-import { LocalPages } from "../src/agent/page/agent-pages.ts";
+import { LocalPages } from "@runnel/shared/page";
 import { openHistoryStore } from "../src/agent/view/history-store.ts";
 import { FakeMount, fakeEngines } from "./control/fake-mount.ts";
 
-const NO_PAGES = { version: "0.0.0", builtFolder: "", table: {}, handle: async () => undefined };
+const NO_PAGES = { command: "runnel ui", version: "0.0.0", builtFolder: "", table: {}, handle: async () => undefined };
 
 let folder: string;
 beforeEach(async () => {
@@ -47,7 +47,7 @@ test("a drive that cannot be watched over is mounted all the same, and forgotten
       return mount;
     },
     openHistory: async () => openHistoryStore(home.historyPath),
-    pages: new LocalPages({ ...NO_PAGES, clock, entryFolder: home.pageFolder }, () => undefined),
+    pages: new LocalPages<void>({ ...NO_PAGES, clock, entryFolder: home.pageFolder }, () => undefined),
     stopped: () => undefined,
   });
   const mountpoint = join(folder, "drive");

@@ -1,6 +1,7 @@
 // The agent: the drives of one user. It opens, keeps and ends mounts, and finds the one that a path leads into. What it
 // is asked is in src/verbs/; how a mount works is behind the interface Mount. One process builds one agent (main.ts).
 import { type Clock, fromSystemError, isRunnelMount, type Predicate, RunnelError } from "@runnel/shared";
+import type { Pages } from "@runnel/shared/page";
 import type { Logger } from "pino";
 import { type AgentHome, makeFolder, type MountRecord } from "./control/host/agent-home.ts";
 import type { FolderView } from "./control/host/folder-view.ts";
@@ -9,7 +10,6 @@ import { checkMountPoint, type ResolvedPath, resolveOwnFolder, resolvePath } fro
 import { quoted } from "./control/quoted.ts";
 import type { Mount, MountSettings } from "./mount.ts";
 import type { FoundEntry } from "./mount-status.ts";
-import type { AgentPages } from "./page/agent-pages.ts";
 import type { LoggedIn, LoggedOut, LoginRequest } from "./servers/login-schemas.ts";
 import type { HistoryStore } from "./view/history-store.ts";
 import { History } from "./view/history.ts";
@@ -36,7 +36,7 @@ export interface AgentDeps {
   findByUrl(url: string, predicate: Predicate, secretPath?: string): AsyncIterable<FoundEntry>;
   parsePredicate(words: readonly string[]): Predicate;
   /** Pages in this user's browser. */
-  pages: AgentPages;
+  pages: Pages<void>;
   /** Called when the mounts came to be none, or are some again. */
   changed?(): void;
   /** Called when all was unmounted since a face asked for the agent's end. */

@@ -10,6 +10,7 @@ import {
   sleep,
   type Timer,
 } from "@runnel/shared";
+import { LocalPages } from "@runnel/shared/page";
 import { fileURLToPath } from "node:url";
 import { type Logger, pino } from "pino";
 import { Agent, type AgentDeps } from "./agent.ts";
@@ -26,7 +27,7 @@ import {
   systemFolders,
   takeLock,
 } from "./control/index.ts";
-import { LocalPages, pageTable } from "./page/agent-pages.ts";
+import { pageTable } from "./page-table.ts";
 import type { Happening } from "./view/mount-watch.ts";
 import { AGENT_VERBS } from "../verbs/index.ts";
 import type { AgentVerb } from "../verbs/verb.ts";
@@ -119,7 +120,7 @@ class AgentProcess implements RunningAgent {
   readonly #deps: ProcessDeps;
   readonly #agent: Agent;
   readonly #server: ControlServer;
-  readonly #pages: LocalPages;
+  readonly #pages: LocalPages<void>;
   #idle: Timer | undefined;
   #ending: Promise<void> | undefined;
   #tellEnded: () => void = () => undefined;
@@ -143,6 +144,7 @@ class AgentProcess implements RunningAgent {
       table[verb]?.handle(agent, request, call);
     const problem = (error: unknown): void => log.warn({ err: error }, "a page or its connection failed");
     const page = {
+      command: "runnel ui",
       version,
       clock,
       builtFolder,
@@ -151,7 +153,7 @@ class AgentProcess implements RunningAgent {
       handle,
       problem,
     };
-    this.#pages = new LocalPages(page, changed);
+    this.#pages = new LocalPages<void>(page, changed);
     const pages = this.#pages;
     const agent = new Agent({ ...engines, ...host, pages, openMount, openHistory, version, changed, stopped });
     this.#agent = agent;

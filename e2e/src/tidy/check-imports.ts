@@ -52,7 +52,7 @@ const TIME = /\b(setTimeout|setInterval|Date\.now|performance\.now|process\.hrti
  */
 export const SINGLE_FOLDER: readonly { module: RegExp; shown: string; folders: readonly string[] }[] = [
   { module: /^ws$/, shown: "ws", folders: ["shared/src/host/"] },
-  { module: /^(hono|@hono\/node-server)(\/|$)/, shown: "hono", folders: ["app/src/agent/page/"] },
+  { module: /^(hono|@hono\/node-server)(\/|$)/, shown: "hono", folders: ["shared/src/page/"] },
   { module: /^cbor-x(\/|$)/, shown: "cbor-x", folders: ["shared/src/protocol/"] },
   {
     module: /^better-sqlite3$/,

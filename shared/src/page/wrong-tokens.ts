@@ -1,7 +1,7 @@
 // Counts tokens that were wrong, of whatever kind: past so many none is looked at until some time has passed. All
 // callers have one address, so they are counted together. The limit is far above what a person does, since whoever
 // reaches it closes the door to others as well for a moment.
-import type { Clock } from "@runnel/shared";
+import type { Clock } from "../host/clock.ts";
 import { PAGE_LIMITS } from "./page-limits.ts";
 
 export class WrongTokens {

@@ -2,8 +2,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { BuiltFolder } from "../../../src/agent/page/host/built-folder.ts";
-import { makeFolder } from "../../control/processes.ts";
+import { BuiltFolder } from "../../../src/page/host/built-folder.ts";
+import { makeFolder } from "../folders.ts";
 
 function build(): { base: string; folder: BuiltFolder } {
   const base = makeFolder();

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { attachment } from "../../src/agent/page/downloads.ts";
+import { attachment } from "../../src/page/downloads.ts";
 
 test.each([
   ["stats.csv", `attachment; filename="stats.csv"; filename*=UTF-8''stats.csv`],

@@ -1,8 +1,8 @@
 // Headers of every answer to a page. There is none of CORS, ever: no other site reads anything here.
-import { hostOf } from "./request-guard.ts";
+import type { PagePlace } from "./request-guard.ts";
 
-/** Headers by the port that the page came from. */
-export function pageHeaders(port: number): Record<string, string> {
+/** `host`: Host that the page came from; left out when it is none that pages have. */
+export function pageHeaders({ isSecure }: Pick<PagePlace, "isSecure">, host?: string): Record<string, string> {
   return {
     "Content-Security-Policy": [
       "default-src 'none'",
@@ -12,7 +12,7 @@ export function pageHeaders(port: number): Record<string, string> {
       "font-src 'self'",
       "manifest-src 'self'",
       // Some browsers do not count a WebSocket of the same place as 'self'.
-      `connect-src 'self' ws://${hostOf(port)}`,
+      host === undefined ? "connect-src 'self'" : `connect-src 'self' ${isSecure ? "wss" : "ws"}://${host}`,
       "base-uri 'none'",
       "form-action 'none'",
       "frame-ancestors 'none'",

@@ -1,13 +1,13 @@
 // Each header that says where a request comes from, by itself.
 import { describe, expect, test } from "@jest/globals";
-import { requestFault } from "../../src/agent/page/request-guard.ts";
+import { loopbackPlace, requestFault } from "../../src/page/request-guard.ts";
 
 const PORT = 4711;
 const HOST = "127.0.0.1:4711";
 const OWN = `http://${HOST}`;
 
 function statusOf(method: string, url: string, headers: Record<string, string>, isUpgrade = false): number | undefined {
-  return requestFault({ method, url, headers: { host: HOST, ...headers } }, PORT, isUpgrade)?.status;
+  return requestFault({ method, url, headers: { host: HOST, ...headers } }, loopbackPlace(PORT), isUpgrade)?.status;
 }
 
 describe("a request to the page's port", () => {
@@ -26,7 +26,7 @@ describe("a request to the page's port", () => {
   });
 
   test("without a host is misdirected", () => {
-    expect(requestFault({ method: "GET", url: "/", headers: {} }, PORT, false)?.status).toBe(421);
+    expect(requestFault({ method: "GET", url: "/", headers: {} }, loopbackPlace(PORT), false)?.status).toBe(421);
   });
 
   const FOREIGN = [

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
-import { SimulatedClock } from "@runnel/shared";
-import { PAGE_LIMITS } from "../../src/agent/page/page-limits.ts";
-import { WrongTokens } from "../../src/agent/page/wrong-tokens.ts";
+import { SimulatedClock } from "../../src/host/simulated/simulated-clock.ts";
+import { PAGE_LIMITS } from "../../src/page/page-limits.ts";
+import { WrongTokens } from "../../src/page/wrong-tokens.ts";
 
 test("so many tokens may be wrong at once, then one in each grace time", async () => {
   const clock = new SimulatedClock();

@@ -1,17 +1,18 @@
 // Listens on this machine's loopback for the pages of its user, and takes in what may be answered: HTTP, and WebSockets
 // for calls on the same port.
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
-import { callUpgrades, Crowd, fromSystemError, type WsCarrier } from "@runnel/shared";
-import { pageHeaders } from "../page-headers.ts";
+import type { WsCarrier } from "../../calls/ws-carrier.ts";
+import { fromSystemError } from "../../errors.ts";
+import { callUpgrades } from "../../host/call-upgrades.ts";
+import { Crowd } from "../../host/crowd.ts";
 import { PAGE_LIMITS } from "../page-limits.ts";
-import { type Fault, requestFault } from "../request-guard.ts";
+import { loopbackPlace, requestFault } from "../request-guard.ts";
+import { pathFault, refuse, refuseUpgrade } from "./refuse.ts";
 
 const HOST = "127.0.0.1";
-/** Path at which a page makes calls. */
-const CALLS_PATH = "/calls";
 /** Interval of the search for requests that have not come in time. */
 const LOOK_MS = 1_000;
 
@@ -63,15 +64,16 @@ export async function listenForPages(callbacksOf: (port: number) => ListenerCall
   const { port } = server.address() as AddressInfo;
   const { fetch, opened, problem } = callbacksOf(port);
   server.on("error", (error) => problem?.(error));
+  const place = loopbackPlace(port);
   const answer = getRequestListener(fetch, { overrideGlobalObjects: false });
   server.on("request", (request, response) => {
-    const fault = requestFault(request, port, false);
+    const fault = requestFault(request, place, false);
     if (fault === undefined) void answer(request, response);
-    else refuse(response, fault, port);
+    else refuse(response, fault, place);
   });
   const takeUpgrade = callUpgrades(PAGE_LIMITS.bodyBytes);
   server.on("upgrade", (request: IncomingMessage, stream: Duplex, head: Buffer) => {
-    const fault = requestFault(request, port, true) ?? pathFault(request);
+    const fault = requestFault(request, place, true) ?? pathFault(request);
     if (fault === undefined)
       takeUpgrade(request, stream, head, (carrier) => opened(carrier, () => leaves.get(stream)?.()));
     else refuseUpgrade(stream, fault);
@@ -89,25 +91,4 @@ export async function listenForPages(callbacksOf: (port: number) => ListenerCall
       for (const socket of sockets) socket.destroy();
     },
   };
-}
-
-function refuse(response: ServerResponse, { status, sentence }: Fault, port: number): void {
-  // The rest of the request is not read.
-  response.writeHead(status, {
-    ...pageHeaders(port),
-    "Content-Type": "text/plain; charset=utf-8",
-    Connection: "close",
-  });
-  response.end(`${sentence}\n`);
-}
-
-function pathFault({ url }: IncomingMessage): Fault | undefined {
-  return url === CALLS_PATH ? undefined : { status: 404, sentence: `Calls are made at ${CALLS_PATH}.` };
-}
-
-function refuseUpgrade(stream: Duplex, { status, sentence }: Fault): void {
-  stream.on("error", () => undefined);
-  stream.once("finish", () => stream.destroy());
-  const head = `HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n`;
-  stream.end(`${head}Content-Length: ${Buffer.byteLength(sentence) + 1}\r\n\r\n${sentence}\n`);
 }

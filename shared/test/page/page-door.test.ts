@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { describe, expect, test } from "@jest/globals";
-import { settle } from "@runnel/shared";
-import { PAGE_LIMITS } from "../../src/agent/page/page-limits.ts";
-import { ask, dial, enterByFile, enterByLink, ownOrigin, untilClosed } from "@runnel/shared/test/calls/bent-browser.ts";
+import { settle } from "../../src/host/simulated/simulated-clock.ts";
+import { PAGE_LIMITS } from "../../src/page/page-limits.ts";
+import { ask, dial, enterByFile, enterByLink, ownOrigin, untilClosed } from "../calls/bent-browser.ts";
 import { openDoor } from "./door-rig.ts";
 
 const WRONG = "w".repeat(43);
@@ -36,7 +36,7 @@ async function isListening(port: number): Promise<boolean> {
 describe("a ticket", () => {
   test("lets in from the file that a browser is started with, and the file is gone then", async () => {
     const { door, port, page } = await openDoor();
-    const path = door.entryFile();
+    const path = door.entryFile("Ada");
     expect(statSync(path).mode & 0o777).toBe(0o600);
     const { status, headers, text } = await enterByFile(port, ticketIn(path));
     expect({ status, type: headers["content-type"] }).toEqual({ status: 200, type: "text/html; charset=UTF-8" });
@@ -50,7 +50,7 @@ describe("a ticket", () => {
 
   test("lets in from a link, and is in none of its address's parts that a server is sent", async () => {
     const { door, port, page } = await openDoor();
-    const link = new URL(door.link());
+    const link = new URL(door.link("Ada"));
     expect([link.pathname, link.search]).toEqual(["/", ""]);
     const { status, text } = await enterByLink(port, link.hash.slice(1));
     expect(status).toBe(200);
@@ -77,7 +77,7 @@ describe("a ticket", () => {
 
   test("that was not used within a minute is refused, and its file is gone", async () => {
     const { door, clock, port } = await openDoor();
-    const path = door.entryFile();
+    const path = door.entryFile("Ada");
     const late = ticketIn(path);
     await clock.advance(PAGE_LIMITS.ticketMs - 1);
     expect(existsSync(path)).toBe(true);
@@ -182,11 +182,11 @@ describe("a request", () => {
     expect(answers.map(({ status }) => status)).toEqual([
       200, 200, 200, 404, 200, 200, 403, 421, 403, 405, 405, 413, 403, 200, 200,
     ]);
-    for (const { headers } of answers) {
+    for (const { headers, status } of answers) {
       const policy = headers["content-security-policy"];
       for (const rule of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"])
         expect(policy).toContain(rule);
-      expect(policy).toContain(`connect-src 'self' ws://127.0.0.1:${port};`);
+      expect(policy).toContain(status === 421 ? "connect-src 'self';" : `connect-src 'self' ws://127.0.0.1:${port};`);
       expect(policy).not.toMatch(/unsafe|\*/);
       expect(headers).toMatchObject({
         "x-content-type-options": "nosniff",
@@ -453,7 +453,7 @@ describe("the listener", () => {
 
   test("that is closed answers what was asked, tells each page that its session has ended, and leaves no file", async () => {
     const { clock, door, page, port, session } = await openDoor();
-    const path = door.entryFile();
+    const path = door.entryFile("Ada");
     const { client, socket } = await page(await session());
     const hanging = expect(client.ask("hang", {})).rejects.toMatchObject({ kind: "Unavailable" });
     const [following, idle] = [await page(await session()), await page(await session())];

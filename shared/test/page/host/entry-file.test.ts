@@ -3,8 +3,8 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { EntryFiles } from "../../../src/agent/page/host/entry-file.ts";
-import { makeFolder } from "../../control/processes.ts";
+import { EntryFiles } from "../../../src/page/host/entry-file.ts";
+import { makeFolder } from "../folders.ts";
 
 const TICKET = "T".repeat(43);
 const ENTER = "http://127.0.0.1:4711/enter";

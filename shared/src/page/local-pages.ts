@@ -1,7 +1,6 @@
-// The agent's pages, while any is asked for: the door is opened for the first one, and what it needs is loaded only
+// Pages on this machine's loopback, while any is asked for: the door is opened for the first one, and what it needs is loaded only
 // then.
-import { type CallSchemas, type CallTable, RunnelError } from "@runnel/shared";
-import type { z } from "zod";
+import { RunnelError } from "../errors.ts";
 import type { Download } from "./downloads.ts";
 import type { PageDoor, PageDoorSettings } from "./page-door.ts";
 
@@ -13,19 +12,20 @@ export interface OpenedPage {
   opens: string;
 }
 
-export interface AgentPages {
-  open(way: "file" | "link"): Promise<OpenedPage>;
+export interface Pages<Who> {
+  /** Opens one for `who`. */
+  open(way: "file" | "link", who: Who): Promise<OpenedPage>;
   /** The ticket of a download. @throws RunnelError Unavailable when no page is open. */
   offer(download: Download): Promise<string>;
 }
 
-export class LocalPages implements AgentPages {
-  readonly #settings: Omit<PageDoorSettings, "closing">;
+export class LocalPages<Who> implements Pages<Who> {
+  readonly #settings: Omit<PageDoorSettings<Who>, "closing">;
   readonly #changed: () => void;
-  #door: Promise<PageDoor> | undefined;
+  #door: Promise<PageDoor<Who>> | undefined;
 
   /** `changed` is called when the door was opened or closed. */
-  constructor(settings: Omit<PageDoorSettings, "closing">, changed: () => void) {
+  constructor(settings: Omit<PageDoorSettings<Who>, "closing">, changed: () => void) {
     this.#settings = settings;
     this.#changed = changed;
   }
@@ -34,16 +34,16 @@ export class LocalPages implements AgentPages {
     return this.#door !== undefined;
   }
 
-  async open(way: "file" | "link"): Promise<OpenedPage> {
+  async open(way: "file" | "link", who: Who): Promise<OpenedPage> {
     this.#door ??= this.#open();
     const door = await this.#door;
-    return { url: door.url, opens: way === "file" ? door.entryFile() : door.link() };
+    return { url: door.url, opens: way === "file" ? door.entryFile(who) : door.link(who) };
   }
 
   async offer(download: Download): Promise<string> {
     const door = await this.#door;
     if (door !== undefined) return door.offer(download);
-    throw new RunnelError("Unavailable", "offer a download", 'No page is open. Open one: "runnel ui".');
+    throw new RunnelError("Unavailable", "offer a download", `No page is open. Open one: "${this.#settings.command}".`);
   }
 
   async close(): Promise<void> {
@@ -51,7 +51,7 @@ export class LocalPages implements AgentPages {
     await door?.close();
   }
 
-  async #open(): Promise<PageDoor> {
+  async #open(): Promise<PageDoor<Who>> {
     const closing = (): void => {
       this.#door = undefined;
       this.#changed();
@@ -66,13 +66,4 @@ export class LocalPages implements AgentPages {
       this.#changed();
     }
   }
-}
-
-/** Verbs that a page may call, and what it may ask of each (verb.ts). */
-export function pageTable(verbs: Readonly<Record<string, CallSchemas & { pageAsks?: z.ZodType }>>): CallTable {
-  return Object.fromEntries(
-    Object.entries(verbs).flatMap(([verb, schemas]) =>
-      schemas.pageAsks === undefined ? [] : [[verb, { ...schemas, asks: schemas.pageAsks }]],
-    ),
-  );
 }

@@ -1,5 +1,5 @@
 // Tickets: tokens that are good once and for a minute, each for what it was issued for.
-import type { Clock, Timer } from "@runnel/shared";
+import type { Clock, Timer } from "../host/clock.ts";
 import { PAGE_LIMITS } from "./page-limits.ts";
 import { TokenTable } from "./tokens.ts";
 

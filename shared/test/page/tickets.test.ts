@@ -1,9 +1,9 @@
 // Tickets, on the simulated clock.
 import { expect, test } from "@jest/globals";
-import { SimulatedClock } from "@runnel/shared";
-import { PAGE_LIMITS } from "../../src/agent/page/page-limits.ts";
-import { Tickets } from "../../src/agent/page/tickets.ts";
-import { TOKEN } from "../../src/agent/page/tokens.ts";
+import { SimulatedClock } from "../../src/host/simulated/simulated-clock.ts";
+import { PAGE_LIMITS } from "../../src/page/page-limits.ts";
+import { Tickets } from "../../src/page/tickets.ts";
+import { TOKEN } from "../../src/page/tokens.ts";
 
 test("a ticket is 256 bits, and good once", () => {
   const tickets = new Tickets<string>(new SimulatedClock());

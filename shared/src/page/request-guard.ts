@@ -16,23 +16,34 @@ export interface RequestHead {
   headers: IncomingHttpHeaders;
 }
 
-/** The only address that a page has. */
+/** Where pages are shown. */
+export interface PagePlace {
+  isSecure: boolean;
+  /** The Host of a request is one under which pages are shown. */
+  hasHost(host: string): boolean;
+}
+
+/** The only address that a page on this machine's loopback has. */
 export function hostOf(port: number): string {
   return `127.0.0.1:${port}`;
+}
+
+export function loopbackPlace(port: number): PagePlace {
+  return { isSecure: false, hasHost: (host) => host === hostOf(port) };
 }
 
 /** @returns undefined when the request may be answered. */
 export function requestFault(
   { method, url, headers }: RequestHead,
-  port: number,
+  { isSecure, hasHost }: PagePlace,
   isUpgrade: boolean,
 ): Fault | undefined {
   const { host, origin, "sec-fetch-site": site } = headers;
-  if (host !== hostOf(port)) return { status: 421, sentence: "This address is not the one that Runnel opened." };
-  // The file that `runnel ui` opens has no origin, and so no site. Its ticket says that it is ours.
-  if (method === "POST" && url === ENTER_PATH && origin === "null") return undefined;
+  if (host === undefined || !hasHost(host)) return { status: 421, sentence: "Runnel has no pages at this address." };
+  // The file that a browser is started with has no origin, and so no site. Its ticket says that it is ours.
+  if (!isSecure && method === "POST" && url === ENTER_PATH && origin === "null") return undefined;
   const mayLackOrigin = !isUpgrade && (method === "GET" || method === "HEAD");
-  const isOwn = origin === undefined ? mayLackOrigin : origin === `http://${hostOf(port)}`;
+  const isOwn = origin === undefined ? mayLackOrigin : origin === `${isSecure ? "https" : "http"}://${host}`;
   if (isOwn && (site === undefined || site === "same-origin" || site === "none")) return undefined;
   return { status: 403, sentence: "Runnel answers its own pages only." };
 }

@@ -2,11 +2,15 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach } from "@jest/globals";
-import { type Call, CallClient, settle, SimulatedClock, WsCarrier } from "@runnel/shared";
+import { CallClient } from "../../src/calls/call-client.ts";
+import type { Call } from "../../src/calls/call-table.ts";
+import { WsCarrier } from "../../src/calls/ws-carrier.ts";
+import { settle, SimulatedClock } from "../../src/host/simulated/simulated-clock.ts";
 import { z } from "zod";
-import { PAGE_PROTOCOL, PageDoor, type PageDoorSettings } from "../../src/agent/page/page-door.ts";
-import { makeFolder } from "../control/processes.ts";
-import { dial, enterByLink, type WebSocket } from "@runnel/shared/test/calls/bent-browser.ts";
+import { PAGE_PROTOCOL } from "../../src/page/page-calls.ts";
+import { PageDoor, type PageDoorSettings } from "../../src/page/page-door.ts";
+import { makeFolder } from "./folders.ts";
+import { dial, enterByLink, type WebSocket } from "../calls/bent-browser.ts";
 
 export const TABLE = {
   add: { asks: z.object({ numbers: z.array(z.number()) }), gives: z.object({ sum: z.number() }) },
@@ -20,7 +24,7 @@ afterEach(async () => {
 });
 
 export interface DoorRig {
-  door: PageDoor;
+  door: PageDoor<string>;
   clock: SimulatedClock;
   port: number;
   problems: unknown[];
@@ -41,7 +45,7 @@ export interface Page {
   socket: WebSocket;
 }
 
-export async function openDoor(settings: Partial<PageDoorSettings> = {}): Promise<DoorRig> {
+export async function openDoor(settings: Partial<PageDoorSettings<string>> = {}): Promise<DoorRig> {
   const clock = new SimulatedClock();
   const base = makeFolder();
   const built = join(base, "dist");
@@ -52,6 +56,7 @@ export async function openDoor(settings: Partial<PageDoorSettings> = {}): Promis
   writeFileSync(join(base, "secret.txt"), "secret");
   const problems: unknown[] = [];
   const door = await PageDoor.open({
+    command: "runnel ui",
     version: "1.2.3",
     clock,
     builtFolder: built,
@@ -71,7 +76,7 @@ export async function openDoor(settings: Partial<PageDoorSettings> = {}): Promis
     port,
     problems,
     closings: 0,
-    ticket: () => new URL(door.link()).hash.slice(1),
+    ticket: () => new URL(door.link("Ada")).hash.slice(1),
     session: async () => (JSON.parse((await enterByLink(port, rig.ticket())).text) as { session: string }).session,
     page: async (session) => {
       const { socket } = await dial(port);

@@ -1,9 +1,9 @@
 // The file that a browser is started with: it hands the ticket over by a POST, so that it stands in no command line, no
 // history and no Referer. Only its user can read it, and it is gone when the ticket is.
 /* oxlint-disable node/no-sync -- a small file, when a person opens a page */
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeFolder } from "../../control/host/agent-home.ts";
+import { fromSystemError } from "../../errors.ts";
 
 const NAME = /^open-\d+\.html$/;
 
@@ -15,7 +15,7 @@ export class EntryFiles {
     this.#folder = folder;
   }
 
-  /** Removes what an agent left that was killed. */
+  /** Removes what a process left that was killed. */
   clear(): void {
     try {
       for (const name of readdirSync(this.#folder)) if (NAME.test(name)) this.remove(join(this.#folder, name));
@@ -24,14 +24,26 @@ export class EntryFiles {
     }
   }
 
-  /** Writes one and returns its path. `enterUrl` is where it posts the ticket to. @throws an error of the system */
+  /** Writes one and returns its path. `enterUrl` is where it posts the ticket to. @throws RunnelError */
   write(enterUrl: string, ticket: string): string {
-    makeFolder(this.#folder);
     this.#count += 1;
     const path = join(this.#folder, `open-${this.#count}.html`);
-    this.remove(path);
-    writeFileSync(path, entryPage(enterUrl, ticket), { mode: 0o600, flag: "wx" });
+    try {
+      this.#makeFolder();
+      this.remove(path);
+      writeFileSync(path, entryPage(enterUrl, ticket), { mode: 0o600, flag: "wx" });
+    } catch (error) {
+      throw fromSystemError(error, "open a page");
+    }
     return path;
+  }
+
+  #makeFolder(): void {
+    try {
+      mkdirSync(this.#folder, { mode: 0o700 });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
   }
 
   /** A file that stays has a ticket in it that is good no more. */
@@ -39,7 +51,7 @@ export class EntryFiles {
     try {
       rmSync(path, { force: true });
     } catch {
-      // The next agent tries again.
+      // The next process tries again.
     }
   }
 }

@@ -1,18 +1,26 @@
-// The agent's pages: one door for all that are asked for, and another one once it has closed.
+// Pages on loopback: one door for all that are asked for, and another one once it has closed.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { SimulatedClock } from "@runnel/shared";
-import { enterByLink } from "@runnel/shared/test/calls/bent-browser.ts";
-import { LocalPages } from "../../src/agent/page/agent-pages.ts";
-import { PAGE_LIMITS } from "../../src/agent/page/page-limits.ts";
-import { makeFolder } from "../control/processes.ts";
+import { SimulatedClock } from "../../src/host/simulated/simulated-clock.ts";
+import { enterByLink } from "../calls/bent-browser.ts";
+import { LocalPages } from "../../src/page/local-pages.ts";
+import { PAGE_LIMITS } from "../../src/page/page-limits.ts";
+import { makeFolder } from "./folders.ts";
 
-function pagesAt(entryFolder: string): { pages: LocalPages; clock: SimulatedClock; changes: boolean[] } {
+function pagesAt(entryFolder: string): { pages: LocalPages<void>; clock: SimulatedClock; changes: boolean[] } {
   const clock = new SimulatedClock();
   const changes: boolean[] = [];
-  const settings = { version: "1", clock, builtFolder: "/nowhere", entryFolder, table: {}, handle: async () => ({}) };
-  const pages: LocalPages = new LocalPages(settings, () => changes.push(pages.isOpen));
+  const settings = {
+    command: "runnel ui",
+    version: "1",
+    clock,
+    builtFolder: "/nowhere",
+    entryFolder,
+    table: {},
+    handle: async () => ({}),
+  };
+  const pages: LocalPages<void> = new LocalPages(settings, () => changes.push(pages.isOpen));
   return { pages, clock, changes };
 }
 

@@ -1,20 +1,19 @@
-// Answers a page's HTTP: the exchange of a ticket for a page session, the built files, and downloads. Where a request
-// comes from was judged before (request-guard.ts), and calls are not made here (page-door.ts).
-import { type ErrorKind, RunnelError } from "@runnel/shared";
+// Answers a page's HTTP: the built files, downloads, and how somebody comes in (enter-routes.ts, or the console's own).
+// Where a request comes from was judged before (request-guard.ts), and calls are not made here (page-door.ts).
+import { type ErrorKind, RunnelError } from "../errors.ts";
 import { type Context, Hono } from "hono";
-import { z } from "zod";
 import { attachment, type Download } from "./downloads.ts";
-import { ENTER_SCRIPT, enterPage, NOT_BUILT, NOT_FOUND } from "./fixed-pages.ts";
+import { NOT_BUILT, NOT_FOUND } from "./fixed-pages.ts";
 import { pageHeaders } from "./page-headers.ts";
 import { PAGE_LIMITS } from "./page-limits.ts";
-import { ENTER_PATH } from "./request-guard.ts";
 
 export interface PageAppDeps {
-  port: number;
+  /** Pages are shown over TLS. */
+  isSecure: boolean;
   /** A built file by its path. @returns undefined when there is none. */
   readFile(path: string): Promise<Uint8Array<ArrayBuffer> | undefined>;
-  /** The token of a page session, for a ticket. @throws RunnelError Denied, Busy */
-  enter(ticket: string): string;
+  /** Adds the ways in. */
+  addRoutes(app: Hono): void;
   /** Download that a ticket lets fetch. @throws RunnelError Denied, Busy */
   download(ticket: string): Download;
   problem?(error: unknown): void;
@@ -36,10 +35,7 @@ const TYPES: Record<string, string> = {
 /** A name with a hash of the content in it, as the bundler makes it: what it names never changes. */
 const HASHED = /^\/assets\/.*-[\w-]{8,}\.\w+$/;
 const FOREVER = "public, max-age=31536000, immutable";
-const FORM = "application/x-www-form-urlencoded";
-const JSON_TYPE = "application/json";
-
-const EnterRequest = z.strictObject({ ticket: z.string() });
+export const JSON_TYPE = "application/json";
 
 const STATUS: Partial<Record<ErrorKind, 400 | 403 | 413 | 429>> = {
   Invalid: 400,
@@ -48,24 +44,16 @@ const STATUS: Partial<Record<ErrorKind, 400 | 403 | 413 | 429>> = {
   Busy: 429,
 };
 
-export function pageApp({ port, readFile, enter, download, problem }: PageAppDeps): Hono {
+export function pageApp({ isSecure, readFile, addRoutes, download, problem }: PageAppDeps): Hono {
   const app = new Hono();
-  const headers = Object.entries({ "Cache-Control": "no-store", ...pageHeaders(port) });
   app.use(async (context, next) => {
     await next();
-    for (const [name, value] of headers) if (!context.res.headers.has(name)) context.res.headers.set(name, value);
+    const headers = { "Cache-Control": "no-store", ...pageHeaders({ isSecure }, context.req.header("host")) };
+    for (const [name, value] of Object.entries(headers))
+      if (!context.res.headers.has(name)) context.res.headers.set(name, value);
   });
 
-  app.post(ENTER_PATH, async (context) => {
-    const text = await bodyOf(context.req.raw);
-    const isFile = context.req.header("origin") === "null";
-    const type = isFile ? FORM : JSON_TYPE;
-    if (context.req.header("content-type")?.split(";", 1)[0] !== type)
-      return context.text(`Send the ticket as ${type}.\n`, 415);
-    const session = enter(isFile ? (new URLSearchParams(text).get("ticket") ?? "") : ticketOf(text));
-    return isFile ? context.html(enterPage(session)) : context.json({ session });
-  });
-  app.get(`${ENTER_PATH}.js`, (context) => context.body(ENTER_SCRIPT, 200, { "Content-Type": TYPES["js"] ?? "" }));
+  addRoutes(app);
 
   app.get("/files/:ticket", (context) => {
     // HEAD comes here too, and must not use the ticket up.
@@ -96,7 +84,7 @@ export function pageApp({ port, readFile, enter, download, problem }: PageAppDep
 }
 
 /** @throws RunnelError TooLarge as soon as more has come than is allowed. */
-async function bodyOf({ body }: Request): Promise<string> {
+export async function bodyOf({ body }: Request): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const part of body ?? []) {
@@ -105,15 +93,6 @@ async function bodyOf({ body }: Request): Promise<string> {
     parts.push(part);
   }
   return Buffer.concat(parts).toString();
-}
-
-/** @throws RunnelError Invalid */
-function ticketOf(text: string): string {
-  try {
-    return EnterRequest.parse(JSON.parse(text)).ticket;
-  } catch (cause) {
-    throw new RunnelError("Invalid", "open a page", 'The request is not {"ticket": …}.', { cause });
-  }
 }
 
 /** An object where one was sent; a sentence where a person sees it. */

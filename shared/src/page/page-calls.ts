@@ -1,0 +1,130 @@
+// Calls of pages: each connection names its page session before anything else, and is served once that is known. Who
+// listens, and which page sessions there are, is the door's (page-door.ts, and the console's own).
+import { z } from "zod";
+import { CallServer, type CallServerSettings } from "../calls/call-server.ts";
+import type { Call } from "../calls/call-table.ts";
+import type { Carrier } from "../calls/carrier.ts";
+import type { WsCarrier } from "../calls/ws-carrier.ts";
+import type { Clock } from "../host/clock.ts";
+import { PAGE_LIMITS } from "./page-limits.ts";
+
+/**
+ * Number of the protocol that pages speak; its messages are those of calls. A page names its page session before the
+ * hello.
+ */
+export const PAGE_PROTOCOL = 1;
+/**
+ * Codes of a close, of which the first is ours (RFC 6455 §7.4.2): the page session is not known, or has ended; later it
+ * may be let in.
+ */
+const CLOSE_SESSION_ENDED = 4401;
+const CLOSE_TRY_AGAIN = 1013;
+
+const FirstText = z.strictObject({ session: z.string() });
+
+/** A page that was let in. */
+export interface EnteredPage<Who> {
+  /** Names whom the page belongs to. */
+  who: Who;
+  /** To be called once when the page is gone. */
+  leave(): void;
+}
+
+/** Why a page is not let in, for a person: for good, or for now. */
+export interface PageRefusal {
+  isForNow: boolean;
+  sentence: string;
+}
+
+export interface PageCallsSettings<Who> extends Pick<CallServerSettings, "table" | "problem"> {
+  version: string;
+  clock: Clock;
+  /** Answers a request of a page of `who` that fits the schema of its verb. */
+  handle(verb: string, request: unknown, call: Call, who: Who): Promise<unknown>;
+  /** Lets a page in by the token of a page session; `end` closes the page when its session ends. */
+  enter(token: string, end: (sentence: string) => void): EnteredPage<Who> | PageRefusal;
+}
+
+export class PageCalls<Who> {
+  readonly #settings: PageCallsSettings<Who>;
+  readonly #calls = new Set<CallServer>();
+  #isFinishing: string | undefined;
+
+  constructor(settings: PageCallsSettings<Who>) {
+    this.#settings = settings;
+  }
+
+  /**
+   * Takes a connection over, which says nothing, and is asked nothing, until its first text has named a page session.
+   * `token`: of the page session that the connection came with; then the text has none. `owned` is called once a page
+   * session owns it.
+   */
+  opened(carrier: WsCarrier, owned: () => void, token?: string): void {
+    const timer = this.#settings.clock.after(PAGE_LIMITS.sessionMs, () => carrier.close(CLOSE_SESSION_ENDED));
+    carrier.onClose(() => timer.cancel());
+    const rest = afterFirstText(carrier, (text) => {
+      timer.cancel();
+      const said = sessionOf(text);
+      const end = (sentence: string): void => carrier.close(CLOSE_SESSION_ENDED, sentence);
+      const entered = this.#settings.enter(token ?? said, end);
+      if ("sentence" in entered) {
+        carrier.close(entered.isForNow ? CLOSE_TRY_AGAIN : CLOSE_SESSION_ENDED, entered.sentence);
+        return;
+      }
+      owned();
+      this.#serve({ ...rest, close: () => this.#close(carrier) }, entered);
+    });
+  }
+
+  /** Answers what was asked, then tells each page that its session has ended. */
+  finish(sentence: string): void {
+    this.#isFinishing = sentence;
+    for (const calls of this.#calls) calls.finish();
+  }
+
+  #serve(carrier: Carrier, { who, leave }: EnteredPage<Who>): void {
+    const { version, clock, table, handle, problem } = this.#settings;
+    const calls = new CallServer(carrier, {
+      hello: { protocol: PAGE_PROTOCOL, version, features: [] },
+      clock,
+      helloMs: PAGE_LIMITS.sessionMs,
+      requestsMax: PAGE_LIMITS.requests,
+      table,
+      handle: (verb, request, call) => handle(verb, request, call, who),
+      ...(problem === undefined ? {} : { problem }),
+    });
+    this.#calls.add(calls);
+    carrier.onClose(() => {
+      this.#calls.delete(calls);
+      leave();
+    });
+  }
+
+  #close(carrier: WsCarrier): void {
+    if (this.#isFinishing === undefined) carrier.close();
+    else carrier.close(CLOSE_SESSION_ENDED, this.#isFinishing);
+  }
+}
+
+/** A carrier without its first text. */
+function afterFirstText(carrier: Carrier, takeFirst: (text: string) => void): Carrier {
+  let take = takeFirst;
+  carrier.onText((text) => take(text));
+  return {
+    send: (text) => carrier.send(text),
+    onText: (next) => {
+      take = next;
+    },
+    onClose: (closed) => carrier.onClose(closed),
+    close: () => carrier.close(),
+  };
+}
+
+/** "" where the text is not as it must be: that is no page session's. */
+function sessionOf(text: string): string {
+  try {
+    return FirstText.parse(JSON.parse(text)).session;
+  } catch {
+    return "";
+  }
+}
