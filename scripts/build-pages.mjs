@@ -1,6 +1,6 @@
-// Builds the pages: app/ui, the agent's window, into app/ui/dist. Messages of a catalogue (words/*.ts) are compiled
-// here, so that no parser of them is in a page. `--pseudo` builds the pages in a made-up language, longer and with
-// accents, which shows what does not fit and what was never translated.
+// Builds the pages: app/ui, the agent's window, and server/console, each into its folder dist. Messages of a catalogue
+// (words/*.ts) are compiled here, so that no parser of them is in a page. `--pseudo` builds the pages in a made-up
+// language, longer and with accents, which shows what does not fit and what was never translated.
 import { existsSync, globSync, statSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -10,7 +10,7 @@ import { build } from "esbuild";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** Folder of a page → its title. */
-const PAGES = { "app/ui": "Runnel" };
+const PAGES = { "app/ui": "Runnel", "server/console": "Runnel console" };
 const isPseudo = process.argv.includes("--pseudo");
 /** Builds only what is older than its sources. */
 const isIfOlder = process.argv.includes("--if-older");
@@ -105,7 +105,9 @@ function isCurrent(folder) {
   const page = join(ROOT, folder, "dist/index.html");
   if (!isIfOlder || !existsSync(page)) return false;
   const sources = [
-    ...globSync([`${folder}/*`, `${folder}/{views,words}/**`, "shared/ui/**", "package-lock.json"], { cwd: ROOT }),
+    ...globSync([`${folder}/*`, `${folder}/{parts,views,words}/**`, "shared/ui/**", "package-lock.json"], {
+      cwd: ROOT,
+    }),
     "scripts/build-pages.mjs",
   ];
   const builtMs = statSync(page).mtimeMs;

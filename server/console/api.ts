@@ -1,10 +1,10 @@
-// What the server answers, as the console's views take it.
+// Answers of the server, as the console's views take them.
 
 export type Role = "admin" | "user";
 export type Right = "read" | "write";
 export type StateName = "fine" | "working" | "paused" | "offline" | "attention";
 
-/** Who is signed in, as `me` says. */
+/** The person who is signed in, as `me` says. */
 export interface Me {
   /** "" when the server's own user came without a password. */
   name: string;

@@ -1,0 +1,270 @@
+// Audit: who was let in or refused, and who changed what. The server filters; the page asks for the next entries.
+import { Download, ScrollText, SearchX } from "lucide-react";
+import { type ReactNode, useEffect, useState } from "react";
+import { formatMoment } from "@runnel/shared/ui/format.ts";
+import { useUrlValue } from "@runnel/shared/ui/use-url.ts";
+import { Badge } from "@runnel/shared/ui/widgets/badge.tsx";
+import { Button } from "@runnel/shared/ui/widgets/button.tsx";
+import { SearchField } from "@runnel/shared/ui/widgets/data-table.tsx";
+import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
+import { Empty, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
+import { Select } from "@runnel/shared/ui/widgets/select.tsx";
+import type { AuditAct, AuditEntry, AuditResult } from "../../src/audit/audit-entry.ts";
+import type { AuditPage } from "../../src/audit/audit-filter.ts";
+import { say, useConsole, useServer } from "../console.ts";
+import { Failed } from "../parts/failed.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { WORDS } from "../words/en.ts";
+
+const PAGE_ENTRIES = 100;
+const DAY_MS = 24 * 3_600_000;
+const DELAY_MS = 250;
+
+/** Acts that are worth a choice of their own. */
+const ACTS = [
+  "login",
+  "join",
+  "attach",
+  "invite",
+  "withdraw",
+  "right",
+  "revoke",
+  "setting",
+  "volumeAdd",
+  "cutOff",
+] as const satisfies readonly AuditAct[];
+const RESULTS = ["done", "failed"] as const;
+const PERIODS = { day: 1, week: 7, month: 30 } as const;
+
+interface AuditRequest {
+  who?: string;
+  act?: string;
+  result?: string;
+  fromMs?: number;
+  limit: number;
+}
+
+export function AuditView(): ReactNode {
+  const [who, setWho] = useUrlValue("who");
+  const [act, setAct] = useUrlValue("act");
+  const [result, setResult] = useUrlValue("result");
+  const [period, setPeriod] = useUrlValue("period");
+  const typed = useLater(who.trim());
+  const [openedMs] = useState(() => Date.now());
+  const days = period in PERIODS ? PERIODS[period as keyof typeof PERIODS] : 0;
+  const request: AuditRequest = {
+    ...(typed === "" ? {} : { who: typed }),
+    ...(act === "" ? {} : { act }),
+    ...(result === "" ? {} : { result }),
+    ...(days === 0 ? {} : { fromMs: openedMs - days * DAY_MS }),
+    limit: PAGE_ENTRIES,
+  };
+  const clear = (): void => {
+    for (const set of [setWho, setAct, setResult, setPeriod]) set("");
+  };
+  const isFiltered = Object.keys(request).length > 1;
+  return (
+    <>
+      <PageHead title={say("navAudit")} actions={<Export request={request} />}>
+        {say("auditHint")}
+      </PageHead>
+      <section className="card">
+        <div className="table-bar">
+          <SearchField label={say("auditWho")} value={who} change={setWho} />
+          <Choice
+            label={say("auditAnyAct")}
+            value={act}
+            choices={ACTS.map((value) => [value, actText(value)])}
+            change={setAct}
+          />
+          <Choice
+            label={say("auditAnyResult")}
+            value={result}
+            choices={RESULTS.map((value) => [value, say(value === "done" ? "auditDone" : "auditFailed")])}
+            change={setResult}
+          />
+          <Choice
+            label={say("auditAnyTime")}
+            value={period}
+            choices={[
+              ["day", say("auditDay")],
+              ["week", say("auditWeek")],
+              ["month", say("auditMonth")],
+            ]}
+            change={setPeriod}
+          />
+        </div>
+        <Entries key={JSON.stringify(request)} request={request} isFiltered={isFiltered} clear={clear} />
+      </section>
+    </>
+  );
+}
+
+function Choice(props: {
+  label: string;
+  value: string;
+  choices: readonly (readonly [string, string])[];
+  change(value: string): void;
+}): ReactNode {
+  const { label, value, choices, change } = props;
+  const all = [{ value: "", label }, ...choices.map(([each, word]) => ({ value: each, label: word }))];
+  return <Select label={label} isLabelUnseen value={value} choices={all} change={change} />;
+}
+
+/** Returns a text once it has stood for a moment: not each letter is asked for. */
+function useLater(text: string): string {
+  const [later, setLater] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setLater(text), DELAY_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return later;
+}
+
+function Export({ request: { limit: _limit, ...filter } }: { request: AuditRequest }): ReactNode {
+  const { calls } = useConsole();
+  const [problem, setProblem] = useState("");
+  const save = async (): Promise<void> => {
+    try {
+      const { ticket } = await calls.ask<{ ticket: string }>("auditCsv", filter);
+      setProblem("");
+      location.assign(`/files/${ticket}`);
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
+  };
+  return (
+    <>
+      {problem !== "" && (
+        <p role="alert" className="error">
+          {problem}
+        </p>
+      )}
+      <Button icon={<Download size={16} aria-hidden="true" />} onClick={() => void save()}>
+        {say("tableExport")}
+      </Button>
+    </>
+  );
+}
+
+interface EntriesProps {
+  request: AuditRequest;
+  isFiltered: boolean;
+  clear(): void;
+}
+
+function Entries({ request, isFiltered, clear }: EntriesProps): ReactNode {
+  const { calls } = useConsole();
+  const { result, problem, again } = useServer<AuditPage>("audit", request);
+  const [older, setOlder] = useState<AuditPage>({ entries: [], after: null });
+  const [olderProblem, setOlderProblem] = useState("");
+  const pages = [...(result?.entries ?? []), ...older.entries];
+  const after = older.entries.length > 0 || older.after !== null ? older.after : (result?.after ?? null);
+  const more = async (): Promise<void> => {
+    try {
+      const page = await calls.ask<AuditPage>("audit", { ...request, after });
+      setOlderProblem("");
+      // A page with nothing in it and no other behind it ends the list all the same.
+      setOlder((before) => ({ entries: [...before.entries, ...page.entries], after: page.after }));
+    } catch (error) {
+      setOlderProblem(error instanceof Error ? error.message : String(error));
+    }
+  };
+  return (
+    <>
+      <Failed problem={problem === "" ? olderProblem : problem} again={again} />
+      {result === undefined ? (
+        <div className="pad" aria-hidden="true">
+          <Skeleton height={20} />
+          <Skeleton height={20} />
+          <Skeleton height={20} />
+        </div>
+      ) : pages.length === 0 && after === null ? (
+        <Empty
+          icon={isFiltered ? <SearchX size={28} aria-hidden="true" /> : <ScrollText size={28} aria-hidden="true" />}
+          title={say(isFiltered ? "tableNoMatch" : "auditNone")}
+          action={isFiltered && <Button onClick={clear}>{say("tableClear")}</Button>}
+        >
+          {say(isFiltered ? "tableNoMatchHint" : "auditNoneHint")}
+        </Empty>
+      ) : (
+        <EntryTable entries={pages} />
+      )}
+      {after !== null && (
+        <div className="table-more">
+          <Button onClick={() => void more()}>{say("auditMore")}</Button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function EntryTable({ entries }: { entries: readonly AuditEntry[] }): ReactNode {
+  return (
+    <div className="table-scroll" role="region" aria-label={say("navAudit")} tabIndex={0}>
+      <table className="table rows plain">
+        <thead>
+          <tr>
+            <th scope="col">{say("auditWhen")}</th>
+            <th scope="col">{say("auditActor")}</th>
+            <th scope="col">{say("auditAct")}</th>
+            <th scope="col">{say("auditObject")}</th>
+            <th scope="col">{say("auditResult")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map((entry) => (
+            <tr key={entry.n}>
+              <td className="small quiet when" title={formatMoment(entry.atMs)}>
+                <Moment atMs={entry.atMs} />
+              </td>
+              <td>
+                <div className="name-cell">
+                  <span>{actorText(entry)}</span>
+                  <span className="small quiet">{entry.who.address}</span>
+                </div>
+              </td>
+              <td>
+                {actText(entry.act)}
+                {entry.count > 1 && <span className="small quiet"> {say("auditTimes", { count: entry.count })}</span>}
+              </td>
+              <td>
+                <div className="name-cell">
+                  <span>{entry.object}</span>
+                  {entry.detail !== "" && <span className="small quiet">{entry.detail}</span>}
+                </div>
+              </td>
+              <td>
+                <ResultBadge result={entry.result} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function ResultBadge({ result }: { result: AuditResult }): ReactNode {
+  if (result === "done") return <Badge tone="accent">{say("auditDone")}</Badge>;
+  if (result === "unknown") return <Badge tone="warning">{say("auditUnknown")}</Badge>;
+  return <Badge tone="danger">{result}</Badge>;
+}
+
+function actorText({ who: { kind, name, person } }: AuditEntry): string {
+  if (name !== "" && person !== "") return say("deviceOf", { name, person });
+  if (name !== "" || person !== "") return name === "" ? person : name;
+  return kind === "server"
+    ? say("actorServer")
+    : kind === "owner"
+      ? say("actorOwner")
+      : kind === "admin"
+        ? say("actorAdmin")
+        : say("actorUnknown");
+}
+
+/** An act that has no words yet is called by its name. */
+function actText(act: AuditAct): string {
+  const id = `act_${act}`;
+  return id in WORDS ? say(id as keyof typeof WORDS) : act;
+}

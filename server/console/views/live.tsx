@@ -1,0 +1,326 @@
+// Live: who is connected, what is open, who promises what to whom, what moves now.
+import { Cable, FileClock, Handshake, MoveVertical, Unplug } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { formatBytes, formatDuration, formatPercent, formatRate } from "@runnel/shared/ui/format.ts";
+import { Badge } from "@runnel/shared/ui/widgets/badge.tsx";
+import { Button } from "@runnel/shared/ui/widgets/button.tsx";
+import { type Column, DataTable } from "@runnel/shared/ui/widgets/data-table.tsx";
+import { Confirm } from "@runnel/shared/ui/widgets/dialog.tsx";
+import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
+import { Empty } from "@runnel/shared/ui/widgets/notice.tsx";
+import { Progress } from "@runnel/shared/ui/widgets/progress.tsx";
+import type { ConnectionRow, LeaseRow, OpenFileRow, TransferRow } from "../api.ts";
+import { FOLLOW_MS, say, TABLE_WORDS, useConsole, useServer } from "../console.ts";
+import { Failed } from "../parts/failed.tsx";
+import { PageHead, Tabs } from "../parts/page-head.tsx";
+
+const EMPTY_ICON = 28;
+
+export function LiveView({ tab }: { tab: string }): ReactNode {
+  return (
+    <>
+      <PageHead title={say("navLive")}>{say("liveHint")}</PageHead>
+      <Tabs
+        label={say("navLive")}
+        tabs={[
+          { href: "/live", label: say("connections") },
+          { href: "/live/files", label: say("openFiles") },
+          { href: "/live/leases", label: say("leases") },
+          { href: "/live/transfers", label: say("transfers") },
+        ]}
+      />
+      {tab === "files" ? (
+        <OpenFiles />
+      ) : tab === "leases" ? (
+        <Leases />
+      ) : tab === "transfers" ? (
+        <Transfers />
+      ) : (
+        <Connections />
+      )}
+    </>
+  );
+}
+
+function Connections(): ReactNode {
+  const { calls } = useConsole();
+  const { result, problem, again } = useServer<{ connections: ConnectionRow[] }>("connections", {}, FOLLOW_MS);
+  const [asked, setAsked] = useState<ConnectionRow>();
+  return (
+    <>
+      <Failed problem={problem} again={again} />
+      <section className="card">
+        <DataTable
+          name={say("connections")}
+          words={TABLE_WORDS}
+          columns={CONNECTIONS}
+          rows={result?.connections}
+          keyOf={({ id }) => id}
+          order="-since"
+          empty={
+            <Empty icon={<Cable size={EMPTY_ICON} aria-hidden="true" />} title={say("connectionsNone")}>
+              {say("connectionsNoneHint")}
+            </Empty>
+          }
+          actions={(row) => (
+            <Button look="plain" icon={<Unplug size={16} aria-hidden="true" />} onClick={() => setAsked(row)}>
+              {say("disconnect")}
+            </Button>
+          )}
+        />
+      </section>
+      {asked !== undefined && (
+        <Confirm
+          title={say("disconnectTitle", { name: nameOf(asked) })}
+          consequence={say("disconnectConsequence", { name: nameOf(asked) })}
+          act={say("disconnect")}
+          cancel={say("cancel")}
+          close={() => setAsked(undefined)}
+          confirm={async () => {
+            await calls.ask("disconnect", { connection: asked.id });
+            again();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function OpenFiles(): ReactNode {
+  const { result, problem, again } = useServer<{ openFiles: OpenFileRow[] }>("openFiles", {}, FOLLOW_MS);
+  return (
+    <>
+      <Failed problem={problem} again={again} />
+      <section className="card">
+        <DataTable
+          name={say("openFiles")}
+          words={TABLE_WORDS}
+          columns={OPEN_FILES}
+          rows={result?.openFiles}
+          keyOf={({ volume, path, device }) => `${volume}/${path} ${device}`}
+          order="path"
+          empty={
+            <Empty icon={<FileClock size={EMPTY_ICON} aria-hidden="true" />} title={say("openFilesNone")}>
+              {say("openFilesNoneHint")}
+            </Empty>
+          }
+        />
+      </section>
+    </>
+  );
+}
+
+function Leases(): ReactNode {
+  const { result, problem, again } = useServer<{ leases: LeaseRow[] }>("leases", {}, FOLLOW_MS);
+  return (
+    <>
+      <Failed problem={problem} again={again} />
+      <section className="card">
+        <DataTable
+          name={say("leases")}
+          words={TABLE_WORDS}
+          columns={LEASES}
+          rows={result?.leases}
+          keyOf={({ volume, device, name }) => `${volume} ${device} ${name}`}
+          order="name"
+          empty={
+            <Empty icon={<Handshake size={EMPTY_ICON} aria-hidden="true" />} title={say("leasesNone")}>
+              {say("leasesNoneHint")}
+            </Empty>
+          }
+        />
+      </section>
+    </>
+  );
+}
+
+function Transfers(): ReactNode {
+  const { result, problem, again } = useServer<{ transfers: TransferRow[] }>("transfers", {}, FOLLOW_MS / 2);
+  return (
+    <>
+      <Failed problem={problem} again={again} />
+      <section className="card">
+        <DataTable
+          name={say("transfers")}
+          words={TABLE_WORDS}
+          columns={TRANSFERS}
+          rows={result?.transfers}
+          keyOf={({ id }) => id}
+          order="path"
+          empty={
+            <Empty icon={<MoveVertical size={EMPTY_ICON} aria-hidden="true" />} title={say("transfersNone")}>
+              {say("transfersNoneHint")}
+            </Empty>
+          }
+        />
+      </section>
+    </>
+  );
+}
+
+function nameOf({ name, device }: { name: string; device: string }): string {
+  return name === "" ? (device === "" ? say("actorOwner") : device) : name;
+}
+
+function Named({ row, person = "" }: { row: { name: string; device: string }; person?: string }): ReactNode {
+  return (
+    <div className="name-cell">
+      <strong>{nameOf(row)}</strong>
+      {person !== "" && <span className="small quiet">{person}</span>}
+    </div>
+  );
+}
+
+const CONNECTIONS: readonly Column<ConnectionRow>[] = [
+  {
+    id: "name",
+    title: say("deviceName"),
+    value: nameOf,
+    cell: (row) => <Named row={row} person={row.person} />,
+  },
+  {
+    id: "volumes",
+    title: say("navVolumes"),
+    value: ({ volumes }) => volumes.join(", "),
+    cell: ({ volumes }) => (
+      <span className="pills">
+        {volumes.map((volume) => (
+          <Badge key={volume}>{volume}</Badge>
+        ))}
+      </span>
+    ),
+  },
+  { id: "address", title: say("address"), value: ({ address }) => address, isMinor: true },
+  {
+    id: "sent",
+    title: say("bytesOut"),
+    value: ({ sentBytes }) => sentBytes,
+    cell: ({ sentBytes }) => formatBytes(sentBytes),
+    isNumber: true,
+  },
+  {
+    id: "received",
+    title: say("bytesIn"),
+    value: ({ receivedBytes }) => receivedBytes,
+    cell: ({ receivedBytes }) => formatBytes(receivedBytes),
+    isNumber: true,
+  },
+  {
+    id: "since",
+    title: say("since"),
+    value: ({ sinceMs }) => sinceMs,
+    text: ({ sinceMs }) => new Date(sinceMs).toISOString(),
+    cell: ({ sinceMs }) => <Moment atMs={sinceMs} />,
+  },
+];
+
+const OPEN_FILES: readonly Column<OpenFileRow>[] = [
+  {
+    id: "path",
+    title: say("file"),
+    value: ({ volume, path }) => `${volume}/${path}`,
+    cell: ({ volume, path }) => (
+      <div className="name-cell">
+        <strong>{path}</strong>
+        <span className="small quiet">{volume}</span>
+      </div>
+    ),
+  },
+  { id: "name", title: say("openBy"), value: nameOf, cell: (row) => <Named row={row} person={row.person} /> },
+  {
+    id: "since",
+    title: say("since"),
+    value: ({ sinceMs }) => sinceMs ?? 0,
+    text: ({ sinceMs }) => (sinceMs === null ? "" : new Date(sinceMs).toISOString()),
+    cell: ({ sinceMs }) => (sinceMs === null ? "" : <Moment atMs={sinceMs} />),
+  },
+];
+
+const LEASES: readonly Column<LeaseRow>[] = [
+  { id: "name", title: say("deviceName"), value: nameOf, cell: (row) => <Named row={row} /> },
+  {
+    id: "volume",
+    title: say("inviteVolume"),
+    value: ({ volume }) => volume,
+    cell: ({ volume }) => <Badge>{volume}</Badge>,
+  },
+  {
+    id: "folders",
+    title: say("leaseFollows"),
+    value: ({ folders }) => folders ?? Number.MAX_SAFE_INTEGER,
+    text: ({ folders }) => followsText(folders),
+    cell: ({ folders }) => followsText(folders),
+  },
+  {
+    id: "left",
+    title: say("leaseLeft"),
+    value: ({ leaseMs }) => leaseMs,
+    cell: ({ leaseMs }) => (leaseMs === 0 ? say("leaseEnded") : formatDuration(leaseMs)),
+    isNumber: true,
+  },
+  {
+    id: "waits",
+    title: say("leaseWaits"),
+    value: ({ waits }) => waits.join(", "),
+    cell: ({ waits }) =>
+      waits.length === 0 ? (
+        <span className="quiet">{say("leaseNobody")}</span>
+      ) : (
+        <Badge tone="warning">{waits.join(", ")}</Badge>
+      ),
+  },
+];
+
+function followsText(folders: number | null): string {
+  return folders === null ? say("leaseAll") : say("leaseFolders", { count: folders });
+}
+
+const TRANSFERS: readonly Column<TransferRow>[] = [
+  {
+    id: "path",
+    title: say("file"),
+    value: ({ volume, path }) => `${volume}/${path}`,
+    cell: ({ volume, path }) => (
+      <div className="name-cell">
+        <strong>{path}</strong>
+        <span className="small quiet">{volume}</span>
+      </div>
+    ),
+  },
+  {
+    id: "direction",
+    title: say("direction"),
+    value: ({ direction }) => say(direction === "up" ? "directionUp" : "directionDown"),
+    isMinor: true,
+  },
+  { id: "name", title: say("deviceName"), value: ({ name }) => name },
+  {
+    id: "done",
+    title: say("progress"),
+    value: ({ doneBytes, totalBytes }) => (totalBytes === 0 ? 1 : doneBytes / totalBytes),
+    text: ({ doneBytes, totalBytes }) => `${doneBytes}/${totalBytes}`,
+    cell: ({ path, doneBytes, totalBytes }) => (
+      <div className="progress-cell">
+        <Progress share={totalBytes === 0 ? 1 : doneBytes / totalBytes} label={path} />
+        <span className="small quiet">
+          {say("transferDone", { done: formatBytes(doneBytes), total: formatBytes(totalBytes) })}
+        </span>
+      </div>
+    ),
+  },
+  {
+    id: "reused",
+    title: say("reused"),
+    value: ({ reusedBytes }) => reusedBytes,
+    cell: ({ reusedBytes, totalBytes }) => (totalBytes === 0 ? "–" : formatPercent(reusedBytes / totalBytes)),
+    isNumber: true,
+    isMinor: true,
+  },
+  {
+    id: "rate",
+    title: say("rate"),
+    value: ({ bytesPerSecond }) => bytesPerSecond,
+    cell: ({ bytesPerSecond }) => formatRate(bytesPerSecond),
+    isNumber: true,
+  },
+];

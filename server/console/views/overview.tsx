@@ -1,0 +1,149 @@
+// Overview: is the server healthy, who is on, how much was saved, is storage running out.
+import { HardDrive } from "lucide-react";
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+import { formatBytes, formatCount, formatPercent } from "@runnel/shared/ui/format.ts";
+import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
+import { Empty, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
+import { StateIcon } from "@runnel/shared/ui/widgets/state-icon.tsx";
+import type { Overview, VolumeRow } from "../api.ts";
+import { FOLLOW_MS, say, useServer } from "../console.ts";
+import { Failed } from "../parts/failed.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+
+/** Share of a disk from which on a person should look after it. */
+const FULL_SHARE = 0.9;
+const HEALTH_PIXELS = 68;
+const FIGURE_PIXELS = 118;
+const ROW_PIXELS = 52;
+
+export function OverviewView(): ReactNode {
+  const { result, problem, again } = useServer<Overview>("overview", {}, FOLLOW_MS);
+  return (
+    <>
+      <PageHead title={say("navOverview")} />
+      <Failed problem={problem} again={again} />
+      <Health overview={result} />
+      <Figures overview={result} />
+      <Storage volumes={result?.volumes} />
+    </>
+  );
+}
+
+function Health({ overview }: { overview: Overview | undefined }): ReactNode {
+  if (overview === undefined) return <Skeleton height={HEALTH_PIXELS} />;
+  const { state, sentence, next, server } = overview;
+  return (
+    <section className="card health" aria-label={say("health")}>
+      <StateIcon state={state} size={26} />
+      <div role="status">
+        <h2>{sentence}</h2>
+        {next !== null && <p className="small quiet">{next}</p>}
+      </div>
+      <p className="small quiet">
+        {say("serverVersion", { version: server.version })} <Moment atMs={server.startedMs} />
+      </p>
+    </section>
+  );
+}
+
+function Figures({ overview }: { overview: Overview | undefined }): ReactNode {
+  if (overview === undefined) {
+    return (
+      <div className="figures">
+        {[0, 1, 2].map((index) => (
+          <Skeleton key={index} height={FIGURE_PIXELS} />
+        ))}
+      </div>
+    );
+  }
+  const { devicesOn, devices, people, transfers, readBytes, wireBytes } = overview;
+  const savedShare = readBytes === 0 ? 0 : Math.max(0, 1 - wireBytes / readBytes);
+  return (
+    <div className="figures">
+      <Link href="/live" className="card figure">
+        <span className="quiet">{say("figureOn")}</span>
+        <span className="value">{formatCount(devicesOn)}</span>
+        <span className="small quiet">{say("figureOnOf", { devices, people })}</span>
+      </Link>
+      <div className="card figure">
+        <span className="quiet">{say("figureSaved")}</span>
+        <span className="value">{readBytes === 0 ? "–" : formatPercent(savedShare)}</span>
+        <span className="small quiet">
+          {readBytes === 0
+            ? say("figureSavedNone")
+            : say("figureSavedOf", { worked: formatBytes(readBytes), crossed: formatBytes(wireBytes) })}
+        </span>
+      </div>
+      <Link href="/live/transfers" className="card figure">
+        <span className="quiet">{say("figureTransfers")}</span>
+        <span className="value">{formatCount(transfers)}</span>
+        <span className="small quiet">{say(transfers === 0 ? "figureTransfersNone" : "figureTransfersSome")}</span>
+      </Link>
+    </div>
+  );
+}
+
+function Storage({ volumes }: { volumes: readonly VolumeRow[] | undefined }): ReactNode {
+  return (
+    <section className="card">
+      <header>
+        <h2>{say("storage")}</h2>
+      </header>
+      {volumes === undefined ? (
+        <div className="pad">
+          <Skeleton height={ROW_PIXELS - 32} />
+        </div>
+      ) : volumes.length === 0 ? (
+        <Empty
+          icon={<HardDrive size={28} aria-hidden="true" />}
+          title={say("volumesNone")}
+          action={
+            <Link href="/volumes" className="button primary">
+              {say("volumesGo")}
+            </Link>
+          }
+        >
+          {say("volumesNoneHint")}
+        </Empty>
+      ) : (
+        <ul className="lines">
+          {volumes.map((volume) => (
+            <StorageRow key={volume.name} volume={volume} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function StorageRow({ volume }: { volume: VolumeRow }): ReactNode {
+  const { name, state, problem, bytes, freeBytes, totalBytes } = volume;
+  return (
+    <li>
+      <StateIcon state={state} />
+      <div className="name-cell">
+        <Link href={`/volumes/${encodeURIComponent(name)}`}>{name}</Link>
+        <span className="small quiet">
+          {problem === "" ? say("volumeHolds", { size: formatBytes(bytes) }) : problem}
+        </span>
+      </div>
+      {totalBytes > 0 && <DiskMeter freeBytes={freeBytes} totalBytes={totalBytes} />}
+    </li>
+  );
+}
+
+/** Shows how full the disk below a volume is. */
+function DiskMeter({ freeBytes, totalBytes }: { freeBytes: number; totalBytes: number }): ReactNode {
+  const share = 1 - freeBytes / totalBytes;
+  return (
+    <div className="disk">
+      <div className={share > FULL_SHARE ? "meter warning" : "meter"} aria-hidden="true">
+        <div style={{ width: `${100 * share}%` }} />
+      </div>
+      <span className="small quiet">
+        {say("diskFree", { size: formatBytes(freeBytes), total: formatBytes(totalBytes) })}
+      </span>
+    </div>
+  );
+}

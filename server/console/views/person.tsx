@@ -1,0 +1,73 @@
+// A person: role, password, devices, and what they may see.
+import { KeyRound, Plus, ShieldUser } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { Badge } from "@runnel/shared/ui/widgets/badge.tsx";
+import { Button } from "@runnel/shared/ui/widgets/button.tsx";
+import type { DeviceRow, PersonRow } from "../api.ts";
+import { FOLLOW_MS, say, useServer } from "../console.ts";
+import { Devices } from "../parts/devices.tsx";
+import { Failed } from "../parts/failed.tsx";
+import { MakeInvite } from "../parts/make-invite.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { ChangeRole, GivePassword } from "../parts/person-forms.tsx";
+
+const ICON = 16;
+
+export function PersonView({ name }: { name: string }): ReactNode {
+  const people = useServer<{ people: PersonRow[] }>("people", {}, FOLLOW_MS);
+  const devices = useServer<{ devices: DeviceRow[] }>("devices", {}, FOLLOW_MS);
+  const [asked, setAsked] = useState<"invite" | "role" | "password">();
+  const person = people.result?.people.find((each) => each.name === name);
+  const close = (): void => setAsked(undefined);
+  return (
+    <>
+      <PageHead
+        title={name}
+        back={{ href: "/people", label: say("navPeople") }}
+        actions={
+          person !== undefined && (
+            <>
+              <Button icon={<ShieldUser size={ICON} aria-hidden="true" />} onClick={() => setAsked("role")}>
+                {say("roleChange")}
+              </Button>
+              <Button icon={<KeyRound size={ICON} aria-hidden="true" />} onClick={() => setAsked("password")}>
+                {say(person.hasPassword ? "passwordReset" : "passwordGive")}
+              </Button>
+              <Button look="primary" icon={<Plus size={ICON} aria-hidden="true" />} onClick={() => setAsked("invite")}>
+                {say("inviteMake")}
+              </Button>
+            </>
+          )
+        }
+      >
+        {person === undefined ? (
+          say(people.result === undefined ? "loading" : "personUnknown")
+        ) : (
+          <span className="pills">
+            <Badge tone={person.role === "admin" ? "accent" : "quiet"}>
+              {say(person.role === "admin" ? "roleAdmin" : "roleUser")}
+            </Badge>
+            <Badge>{say(person.hasPassword ? "passwordSet" : "passwordNone")}</Badge>
+          </span>
+        )}
+      </PageHead>
+      <Failed problem={people.problem === "" ? devices.problem : people.problem} again={people.again} />
+      <section className="card">
+        <header>
+          <h2>{say("devices")}</h2>
+        </header>
+        <Devices
+          devices={devices.result?.devices.filter((device) => device.person === name)}
+          again={devices.again}
+          invite={() => setAsked("invite")}
+          isOfOne
+        />
+      </section>
+      {asked === "invite" && <MakeInvite person={name} close={close} />}
+      {asked === "role" && person !== undefined && <ChangeRole person={person} close={close} again={people.again} />}
+      {asked === "password" && person !== undefined && (
+        <GivePassword person={person} close={close} again={people.again} />
+      )}
+    </>
+  );
+}

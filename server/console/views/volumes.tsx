@@ -1,0 +1,104 @@
+// Volumes: what the server offers, and a new one from a folder below those that may be offered.
+import { FolderPlus, HardDrive } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { Link } from "wouter";
+import { formatBytes, formatCount } from "@runnel/shared/ui/format.ts";
+import { Button } from "@runnel/shared/ui/widgets/button.tsx";
+import { type Column, DataTable } from "@runnel/shared/ui/widgets/data-table.tsx";
+import { Empty } from "@runnel/shared/ui/widgets/notice.tsx";
+import { StateIcon } from "@runnel/shared/ui/widgets/state-icon.tsx";
+import type { VolumeRow } from "../api.ts";
+import { FOLLOW_MS, say, TABLE_WORDS, useConsole, useServer } from "../console.ts";
+import { Failed } from "../parts/failed.tsx";
+import { MakeVolume } from "../parts/make-volume.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+
+export function VolumesView(): ReactNode {
+  const { me } = useConsole();
+  const { result, problem, again } = useServer<{ volumes: VolumeRow[] }>("volumes", {}, FOLLOW_MS);
+  const [makes, setMakes] = useState(false);
+  const isAdmin = me.role === "admin";
+  const make = (
+    <Button look="primary" icon={<FolderPlus size={16} aria-hidden="true" />} onClick={() => setMakes(true)}>
+      {say("volumeMake")}
+    </Button>
+  );
+  return (
+    <>
+      <PageHead title={say("navVolumes")} actions={isAdmin && make}>
+        {say(isAdmin ? "volumesHint" : "volumesHintUser")}
+      </PageHead>
+      <Failed problem={problem} again={again} />
+      <section className="card">
+        <DataTable
+          name={say("navVolumes")}
+          words={TABLE_WORDS}
+          columns={isAdmin ? COLUMNS : COLUMNS.filter(({ id }) => id === "name" || id === "size")}
+          rows={result?.volumes}
+          keyOf={({ name }) => name}
+          order="name"
+          empty={
+            <Empty
+              icon={<HardDrive size={28} aria-hidden="true" />}
+              title={say("volumesNone")}
+              action={isAdmin && make}
+            >
+              {say(isAdmin ? "volumesNoneHint" : "volumesNoneHintUser")}
+            </Empty>
+          }
+        />
+      </section>
+      {makes && (
+        <MakeVolume
+          close={() => {
+            setMakes(false);
+            again();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<VolumeRow>[] = [
+  {
+    id: "name",
+    title: say("volumeName"),
+    value: ({ name }) => name,
+    cell: ({ name, state, problem, folder }) => (
+      <div className="with-icon">
+        <StateIcon state={state} />
+        <div className="name-cell">
+          <Link href={`/volumes/${encodeURIComponent(name)}`}>{name}</Link>
+          <span className="small quiet">{problem === "" ? folder : problem}</span>
+        </div>
+      </div>
+    ),
+  },
+  {
+    id: "files",
+    title: say("volumeFiles"),
+    value: ({ files }) => files,
+    cell: ({ files }) => formatCount(files),
+    isNumber: true,
+    isMinor: true,
+  },
+  {
+    id: "size",
+    title: say("size"),
+    value: ({ bytes }) => bytes,
+    cell: ({ bytes }) => formatBytes(bytes),
+    isNumber: true,
+  },
+  {
+    id: "devices",
+    title: say("devices"),
+    value: ({ devices }) => devices,
+    cell: ({ devices, devicesOn }) => (
+      <>
+        {formatCount(devices)} <span className="small quiet">{say("devicesOn", { count: devicesOn })}</span>
+      </>
+    ),
+    isNumber: true,
+  },
+];
