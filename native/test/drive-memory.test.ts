@@ -132,6 +132,22 @@ describe("what the kernel may still believe", () => {
       expect((await drive.request("getattr", { id, callerUid: 0, callerGid: 0 })).error).toBe(ESTALE);
     }));
 
+  test("a program that found the name before the kernel forgot it is sent back, too, for a moment", () =>
+    withRig(async (rig) => {
+      const { fake, drive } = rig;
+      const id = await settledFile(rig, "a");
+      const held = holdInvalidations(drive);
+      rig.passKernelTime(0);
+      fake.remoteRename("a", "b");
+      for (const forgotten of held) forgotten();
+      const open = { id, flags: O_RDONLY, callerUid: 0, callerGid: 0 };
+      expect((await drive.request("open", { ...open, callerPid: 11 })).error).toBe(ESTALE);
+      rig.passKernelTime(101);
+      const { error, handle } = await drive.request("open", { ...open, callerPid: 12 });
+      expect(error).toBe(0);
+      await drive.request("release", { ...open, handle });
+    }));
+
   test("a name just answered ESTALE gets no timeout, and its next open is served", () =>
     withRig(async (rig) => {
       const { fake, drive } = rig;

@@ -20,6 +20,8 @@ const processClock: Clock = {
 export interface MemoryRig extends DriveRig {
   drive: MemoryDrive;
   fake: FakeAgent;
+  /** From the first call on the kernel's clock goes on by these calls only. */
+  passKernelTime(ms: number): void;
 }
 
 export async function memoryRig(changes: Partial<RigSettings> = {}, isReadOnly = false): Promise<MemoryRig> {
@@ -27,9 +29,11 @@ export async function memoryRig(changes: Partial<RigSettings> = {}, isReadOnly =
   const overlayFolder = join(folder, "overlay");
   await mkdir(overlayFolder);
   const settings = { ...RIG_SETTINGS, ...changes };
+  let kernelMs: number | undefined;
   const drive = memoryDrive(
     { mountpoint: "", source: "runnel:test", overlayFolder, overlayPrefix: "test", isReadOnly, ...settings },
     processClock,
+    () => kernelMs ?? processClock.bootMs(),
   );
   const fake = new FakeAgent(drive, join(folder, "cache"), () => processClock.bootMs());
   await fake.start();
@@ -47,6 +51,9 @@ export async function memoryRig(changes: Partial<RigSettings> = {}, isReadOnly =
     fake,
     agent,
     program,
+    passKernelTime: (ms) => {
+      kernelMs = (kernelMs ?? processClock.bootMs()) + ms;
+    },
     until: waitUntil,
     openInterrupted: async (path) => {
       const controller = new AbortController();

@@ -223,7 +223,10 @@ bool DriveCore::GiveAttributesLocked(KernelNode& kernel_node, bool trusts_table,
 void DriveCore::Invalidated(uint64_t id, uint64_t mark) {
   std::lock_guard lock(mutex_);
   KernelNode* kernel_node = nodes_.Find(id);
-  if (kernel_node != nullptr && kernel_node->rare().stale_mark == mark) kernel_node->MakeRare().stale_until_ms = 0;
+  if (kernel_node == nullptr || kernel_node->rare().stale_mark != mark) return;
+  // A program that has found the name before may still come with its id.
+  int64_t& until_ms = kernel_node->MakeRare().stale_until_ms;
+  until_ms = std::min(until_ms, front_->NowKernelMs() + kFoundBeforeMs);
 }
 
 bool DriveCore::PathOf(uint64_t folder, std::vector<std::string>* names) {

@@ -162,6 +162,8 @@ class DriveCore {
 
   static constexpr int64_t kJustChangedMs = 2000;  // names that changed so lately get none
   static constexpr int64_t kMarkMs = 1000;
+  // The longest time between a program's finding a name and its request by id; it may lose its processor there.
+  static constexpr int64_t kFoundBeforeMs = 100;
   // The time after an ESTALE in which a lookup may be its retry, and how long after that lookup its open.
   static constexpr int64_t kRetryMs = 1000;
   static constexpr int64_t kRetryOpenMs = 250;
