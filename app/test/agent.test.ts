@@ -12,7 +12,16 @@ import { LocalPages } from "@runnel/shared/page";
 import { openHistoryStore } from "../src/agent/view/history-store.ts";
 import { FakeMount, fakeEngines } from "./control/fake-mount.ts";
 
-const NO_PAGES = { command: "runnel ui", version: "0.0.0", builtFolder: "", table: {}, handle: async () => undefined };
+const NO_PAGES = {
+  command: "runnel ui",
+  sessions: () => {
+    throw new Error("There are no pages.");
+  },
+  version: "0.0.0",
+  builtFolder: "",
+  table: {},
+  handle: async () => undefined,
+};
 
 let folder: string;
 beforeEach(async () => {

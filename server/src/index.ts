@@ -1,9 +1,10 @@
 // The server as a library: what `runnel serve` starts.
 import { realDisk, threadExecutor } from "@runnel/native";
 import type { Clock, Disk } from "@runnel/shared";
-import { LocalSecrets, RealClock, WsAcceptor, isRunnelError } from "@runnel/shared";
-import { serveAdmin } from "./admin/admin-server.ts";
+import { type TlsIdentity, LocalSecrets, RealClock, WsAcceptor, isRunnelError } from "@runnel/shared";
+import { type AdminDeps, serveAdmin } from "./admin/admin-server.ts";
 import { adoptFolder } from "./adopt-folder.ts";
+import type { Console } from "./console/console.ts";
 import { SERVER } from "./audit/audit-entry.ts";
 import type { RecordedSettings } from "./audit/recorded-settings.ts";
 import { type Security, openSecurity } from "./auth/security.ts";
@@ -11,6 +12,7 @@ import { becomeUser, userNamed } from "./host/other-user.ts";
 import { openSqliteMetaStore, removeSqliteMetaStore } from "./meta/sqlite/meta-store.ts";
 import { type VolumeHost, probeFolder, openVolume } from "./open-volume.ts";
 import { checkAdopted, checkFolders } from "./served-folders.ts";
+import { type OpenedConsole, openConsole } from "./console/open-console.ts";
 import { serve } from "./server.ts";
 import type { RunningServer, ServerSettings } from "./server-api.ts";
 
@@ -59,17 +61,18 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
   const { tls } = settings;
   const secrets = LocalSecrets.ofUserOr(settings.secretPath);
   const security = await securityOf(disk, clock, { ...settings, warn });
-  const acceptor = new WsAcceptor(
-    { identity: () => security?.identity, ...(tls === undefined ? { secrets } : {}) },
-    crowd,
-  );
+  let pages: Console["pages"] | undefined;
+  const identity = (): TlsIdentity | undefined => security?.identity;
+  const acceptor = new WsAcceptor({ identity, pages: () => pages, ...(tls === undefined ? { secrets } : {}) }, crowd);
   const start = (): Promise<RunningServer> => serve({ ...deps, acceptor, isSecure: tls !== undefined, security });
   try {
     if (security === undefined) return await start();
     const act = { who: SERVER, act: "serverStart", object: `${host}:${port}` } as const;
     const detail = security.audit.isWholeBefore === false ? "The server before this one did not end properly." : "";
     const server = await security.audit.perform(act, start, ({ url }) => ({ object: url, detail }));
-    return await withAdmin(server, security, settings);
+    const opened = openConsole({ server, security, clock, settings, warn });
+    pages = opened.console.pages;
+    return await withAdmin(server, security, settings, opened);
   } catch (error) {
     await security?.release();
     throw error;
@@ -90,22 +93,30 @@ async function securityOf(
   }
 }
 
-async function withAdmin(server: RunningServer, security: Security, settings: ServerSettings): Promise<RunningServer> {
+async function withAdmin(
+  server: RunningServer,
+  security: Security,
+  settings: ServerSettings,
+  { console, urls }: OpenedConsole,
+): Promise<RunningServer> {
   let endAdmin: () => Promise<void>;
   try {
     await security.recordChanges(recordedSettings(settings));
-    endAdmin = await serveAdmin({ server, security, hostname: settings.hostname });
+    const openConsole: AdminDeps["openConsole"] = (who, way) => console.openLocal(who, way);
+    endAdmin = await serveAdmin({ server, security, hostname: settings.hostname, openConsole });
   } catch (error) {
+    await console.close();
     await server.close();
     throw error;
   }
   const close = async (): Promise<void> => {
     await endAdmin();
+    await console.close();
     await server.close();
     await security.audit.record({ who: SERVER, act: "serverStop", object: server.url, result: "done" });
     await security.release();
   };
-  return { ...server, close };
+  return { ...server, console: urls, close };
 }
 
 /** Settings that a person may want to know who changed, and when. */

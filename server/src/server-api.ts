@@ -34,6 +34,8 @@ export interface ServerSettings {
   keepsOwners?: boolean;
   /** User that root becomes once it listens: the data folder is given to it, and folders are opened as it. */
   user?: string;
+  /** Hosts under which browsers find the console, besides what is known of this machine: HOST or HOST:PORT. */
+  addresses?: readonly string[];
   /** Connections at a time; by default LIMITS.connections. */
   connections?: number;
   /** Receives what a person running the server should know; by default it goes to the console. */
@@ -59,6 +61,8 @@ export interface RunningServer {
   readonly url: string;
   /** Undefined where another server of this user has the devices of its data folder. */
   readonly security: Pick<Security, "fingerprint"> | undefined;
+  /** Undefined where there are no devices. */
+  readonly console: { readonly url: string | undefined; readonly setUpLink: string | undefined } | undefined;
   /** True while a connection of this device is open. */
   connected(device: string): boolean;
   readonly volumes: readonly OfferedVolume[];

@@ -123,6 +123,7 @@ export async function serve(deps: ServerDeps): Promise<RunningServer> {
     url: `${deps.isSecure ? "wss" : "ws"}://${host}:${listener.port}`,
     volumes: [...volumes.values()],
     security,
+    console: undefined,
     openers: async (name, path) => {
       const volume = volumes.get(name)?.mustBeOpen();
       if (volume === undefined) throw new RunnelError("NotFound", "openers", `The server has no volume ${name}.`);

@@ -10,7 +10,7 @@ import {
   sleep,
   type Timer,
 } from "@runnel/shared";
-import { LocalPages } from "@runnel/shared/page";
+import { LocalPages, PageSessions } from "@runnel/shared/page";
 import { fileURLToPath } from "node:url";
 import { type Logger, pino } from "pino";
 import { Agent, type AgentDeps } from "./agent.ts";
@@ -145,6 +145,7 @@ class AgentProcess implements RunningAgent {
     const problem = (error: unknown): void => log.warn({ err: error }, "a page or its connection failed");
     const page = {
       command: "runnel ui",
+      sessions: (openPages: () => void) => new PageSessions<void>(clock, openPages),
       version,
       clock,
       builtFolder,

@@ -9,6 +9,7 @@ import { usageError } from "./usage-error.ts";
 import { addAgent } from "./verbs/agent.ts";
 import { addAudit } from "./verbs/audit.ts";
 import { addCompletion } from "./verbs/completion.ts";
+import { addConsole } from "./verbs/console.ts";
 import { addDevices } from "./verbs/devices.ts";
 import { addInvite } from "./verbs/invite.ts";
 import { addInvites } from "./verbs/invites.ts";
@@ -19,6 +20,7 @@ import { addServe } from "./verbs/serve.ts";
 /** Verbs in the order of the help. */
 const VERBS = [
   addServe,
+  addConsole,
   addInvite,
   addInvites,
   addDevices,

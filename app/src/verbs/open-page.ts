@@ -26,7 +26,7 @@ export const openPage = agentVerb(schemas, {
           output.result({ page: { url, link: opens, isOpened: false } }, () => [opens]);
           return;
         }
-        await openInBrowser(opens);
+        await openInBrowser(opens, { printing: "runnel ui --print" });
         output.result({ page: { url, link: null, isOpened: true } }, () => [
           "Runnel opens in your browser. If it does not, print a link: runnel ui --print",
         ]);

@@ -39,8 +39,12 @@ export const ADMIN_REQUESTS = {
   openers: z.object({ volume: z.string().max(LIMITS.nameBytes), path: z.string().max(PATH_MAX).optional() }),
   audit: auditFilter,
   auditCsv: auditFilter,
+  /** Opens the console on this machine's loopback: `file` is for a browser, `link` for a person. */
+  console: z.object({ way: z.enum(["file", "link"]) }),
 } as const;
 export type AdminName = keyof typeof ADMIN_REQUESTS;
+/** Requests that the console has as well. */
+export type ActName = Exclude<AdminName, "console">;
 export type AdminRequest<Name extends AdminName> = z.input<(typeof ADMIN_REQUESTS)[Name]>;
 
 const device = z.object({
@@ -99,6 +103,8 @@ export const ADMIN_RESULTS = {
   audit: auditPage,
   /** Rows of the page that `audit` gives, with a row of titles before those of the first one. */
   auditCsv: z.object({ csv: z.string(), count: z.number(), after: z.number().nullable() }),
+  /** `opens`: path of the file, or the link; good once and for a minute. */
+  console: z.object({ url: z.string(), opens: z.string() }),
 } as const;
 export type AdminResult<Name extends AdminName> = z.output<(typeof ADMIN_RESULTS)[Name]>;
 

@@ -29,14 +29,27 @@ export const AUDIT_ACTS = [
   "audit",
   "administer",
   "lost",
+  "console",
+  "setUp",
+  "signIn",
+  "signOut",
+  "setPassword",
+  "sessions",
+  "endSession",
+  "people",
+  "personAdd",
+  "personChange",
+  "personRemove",
+  "settings",
 ] as const;
 export type AuditAct = (typeof AUDIT_ACTS)[number];
 
 /**
- * Kinds of who acts: a device that the server knows, a program of the server's own user, whoever asks over the
- * administrator's socket, a connection whose device is not known, the server itself.
+ * Kinds of who acts: a device that the server knows, a program of the server's own user, an administrator (whoever asks
+ * over the administrator's socket, or signed in to the console as one), a connection of which it is not known whose it
+ * is, the server itself, somebody else who signed in to the console. A list that only grows.
  */
-export const ACTOR_KINDS = ["device", "owner", "admin", "unauthenticated", "server"] as const;
+export const ACTOR_KINDS = ["device", "owner", "admin", "unauthenticated", "server", "person"] as const;
 
 /** Outcomes: done; a kind of error; unknown, since the server ended before it could say. */
 export const AUDIT_RESULTS = ["done", "unknown", ...ERROR_KINDS] as const;

@@ -5,6 +5,7 @@ import type { Clock, Disk, TlsIdentity } from "@runnel/shared";
 import { fingerprintOf } from "@runnel/shared";
 import { AuditLog } from "../audit/audit-log.ts";
 import { type RecordedSettings, recordChanges } from "../audit/recorded-settings.ts";
+import { People } from "./people.ts";
 import { openData } from "../served-folders.ts";
 import { ServingLock } from "../volume/serving-lock.ts";
 import { DeviceRegistry } from "./device-registry.ts";
@@ -23,6 +24,7 @@ export interface Security {
    */
   readonly fingerprint: string | undefined;
   devices: DeviceRegistry;
+  people: People;
   /** Invites somebody to become a device; the server has a key from then on. */
   invite: DeviceRegistry["invite"];
   audit: AuditLog;
@@ -75,6 +77,7 @@ export async function openSecurity(
     const needIdentity = (): Promise<void> => (making ??= makeIdentity());
     if (!isLate || (await hasOwnIdentity(root))) await needIdentity();
     const devices = await DeviceRegistry.open(root, clock);
+    const people = await People.open(root, clock);
     return {
       get identity() {
         return identity;
@@ -85,6 +88,7 @@ export async function openSecurity(
           : undefined;
       },
       devices,
+      people,
       invite: async (invitation) => {
         await needIdentity();
         return devices.invite(invitation);

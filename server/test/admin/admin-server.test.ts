@@ -35,7 +35,8 @@ beforeEach(async () => {
   const server = { url: "wss://0.0.0.0:7473", volumes, connected: () => false, openers: async () => OPENERS };
   const own = join(folder, OWN_FOLDER);
   await mkdir(own, { mode: 0o700 });
-  end = await serveAdmin({ security: withFolder(security, own), server, hostname: "files" });
+  const openConsole = async (): Promise<{ url: string; opens: string }> => ({ url: "http://127.0.0.1:1/", opens: "x" });
+  end = await serveAdmin({ security: withFolder(security, own), server, hostname: "files", openConsole });
 });
 
 /** The socket lies on the real disk, all else on a simulated one. */

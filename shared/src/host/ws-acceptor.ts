@@ -1,8 +1,14 @@
 // Accepts WebSockets: with TLS 1.3 anywhere, without it for programs of this machine that prove whose they are (W50,
 // W165).
-import { type IncomingMessage, type Server as HttpServer, createServer as createPlainServer } from "node:http";
+import {
+  type IncomingMessage,
+  type Server as HttpServer,
+  type ServerResponse,
+  createServer as createPlainServer,
+} from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
 import { WebSocketServer } from "ws";
 import { RunnelError, fromSystemError } from "../errors.ts";
@@ -41,6 +47,15 @@ export interface Callers {
   secrets?: LocalSecrets;
   /** Asked for while there is none; left out: nobody comes with TLS. */
   identity?(): TlsIdentity | undefined;
+  /** Answers browsers that come with TLS; undefined, or left out: they are told that there is no page. */
+  pages?(): PageAnswers | undefined;
+}
+
+/** Answers what comes to the port and is not for the wire. */
+export interface PageAnswers {
+  request(request: IncomingMessage, response: ServerResponse): void;
+  /** `owned` is to be called once it is known whose the connection is. */
+  upgrade(request: IncomingMessage, stream: Duplex, head: Buffer, owned: () => void): void;
 }
 
 export class WsAcceptor implements Acceptor {
@@ -54,7 +69,7 @@ export class WsAcceptor implements Acceptor {
   }
 
   async listen(host: string, port: number, accept: (link: Link) => void): Promise<Listener> {
-    const { secrets } = this.#callers;
+    const { secrets, pages } = this.#callers;
     if (secrets !== undefined && !isLoopback(host)) {
       const sentence = `Runnel serves others with TLS only, and ${host} is open to other machines: serve wss there.`;
       throw new RunnelError("Denied", "listen", sentence);
@@ -76,6 +91,11 @@ export class WsAcceptor implements Acceptor {
     });
     const takesUpgrades = (door: HttpServer): HttpServer =>
       door.on("upgrade", (request: IncomingMessage, stream: Socket, head: Buffer) => {
+        const answers = isSecure(request) && request.url !== WIRE_PATH ? pages?.() : undefined;
+        if (answers !== undefined) {
+          answers.upgrade(request, stream, head, () => front.below(stream).opened());
+          return;
+        }
         upgrades.handleUpgrade(request, stream, head, (socket) => {
           const { tcp, opened } = front.below(stream);
           opened();
@@ -113,12 +133,12 @@ export class WsAcceptor implements Acceptor {
   }
 
   #doors(takesUpgrades: (door: HttpServer) => HttpServer): Doors {
-    const { secrets, identity } = this.#callers;
+    const { secrets, identity, pages } = this.#callers;
     return {
       plain: secrets === undefined ? undefined : takesUpgrades(withTimeouts(createPlainServer(REQUEST_TIMEOUTS))),
       secure: () => {
         const known = identity?.();
-        return known === undefined ? undefined : takesUpgrades(secureDoor(known));
+        return known === undefined ? undefined : takesUpgrades(secureDoor(known, pages));
       },
     };
   }
@@ -139,7 +159,7 @@ const REQUEST_TIMEOUTS = {
   connectionsCheckingInterval: LOOK_MS,
 };
 
-function secureDoor({ key, certificate }: TlsIdentity): HttpServer {
+function secureDoor({ key, certificate }: TlsIdentity, pages: Callers["pages"]): HttpServer {
   const door = createSecureServer({
     ...REQUEST_TIMEOUTS,
     key,
@@ -150,11 +170,16 @@ function secureDoor({ key, certificate }: TlsIdentity): HttpServer {
   });
   // A handshake that failed is the other side's affair.
   door.on("tlsClientError", (_error: Error, socket: Socket) => void socket.destroy());
-  return withTimeouts(door);
+  return withTimeouts(door, pages);
 }
 
-function withTimeouts(door: HttpServer): HttpServer {
-  door.on("request", (_request, response) => {
+function withTimeouts(door: HttpServer, pages?: Callers["pages"]): HttpServer {
+  door.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    const answers = pages?.();
+    if (answers !== undefined) {
+      answers.request(request, response);
+      return;
+    }
     response.writeHead(HTTP_UPGRADE_REQUIRED, { Connection: "close" });
     response.end("Here is a Runnel server; it speaks WebSocket.\n");
   });

@@ -4,7 +4,7 @@ import type { Hono } from "hono";
 import { z } from "zod";
 import { RunnelError } from "../errors.ts";
 import { ENTER_SCRIPT, enterPage } from "./fixed-pages.ts";
-import { bodyOf, JSON_TYPE } from "./page-app.ts";
+import { bodyOf, JSON_TYPE } from "./request-body.ts";
 import { ENTER_PATH } from "./request-guard.ts";
 
 const FORM = "application/x-www-form-urlencoded";

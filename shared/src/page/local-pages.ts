@@ -12,20 +12,20 @@ export interface OpenedPage {
   opens: string;
 }
 
-export interface Pages<Who> {
-  /** Opens one for `who`. */
-  open(way: "file" | "link", who: Who): Promise<OpenedPage>;
+export interface Pages<Start> {
+  /** Opens one, whose page session will be started so. */
+  open(way: "file" | "link", start: Start): Promise<OpenedPage>;
   /** The ticket of a download. @throws RunnelError Unavailable when no page is open. */
   offer(download: Download): Promise<string>;
 }
 
-export class LocalPages<Who> implements Pages<Who> {
-  readonly #settings: Omit<PageDoorSettings<Who>, "closing">;
+export class LocalPages<Who, Start = Who> implements Pages<Start> {
+  readonly #settings: Omit<PageDoorSettings<Who, Start>, "closing">;
   readonly #changed: () => void;
-  #door: Promise<PageDoor<Who>> | undefined;
+  #door: Promise<PageDoor<Who, Start>> | undefined;
 
   /** `changed` is called when the door was opened or closed. */
-  constructor(settings: Omit<PageDoorSettings<Who>, "closing">, changed: () => void) {
+  constructor(settings: Omit<PageDoorSettings<Who, Start>, "closing">, changed: () => void) {
     this.#settings = settings;
     this.#changed = changed;
   }
@@ -34,10 +34,10 @@ export class LocalPages<Who> implements Pages<Who> {
     return this.#door !== undefined;
   }
 
-  async open(way: "file" | "link", who: Who): Promise<OpenedPage> {
+  async open(way: "file" | "link", start: Start): Promise<OpenedPage> {
     this.#door ??= this.#open();
     const door = await this.#door;
-    return { url: door.url, opens: way === "file" ? door.entryFile(who) : door.link(who) };
+    return { url: door.url, opens: way === "file" ? door.entryFile(start) : door.link(start) };
   }
 
   async offer(download: Download): Promise<string> {
@@ -51,7 +51,7 @@ export class LocalPages<Who> implements Pages<Who> {
     await door?.close();
   }
 
-  async #open(): Promise<PageDoor<Who>> {
+  async #open(): Promise<PageDoor<Who, Start>> {
     const closing = (): void => {
       this.#door = undefined;
       this.#changed();

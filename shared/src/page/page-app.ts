@@ -5,7 +5,7 @@ import { type Context, Hono } from "hono";
 import { attachment, type Download } from "./downloads.ts";
 import { NOT_BUILT, NOT_FOUND } from "./fixed-pages.ts";
 import { pageHeaders } from "./page-headers.ts";
-import { PAGE_LIMITS } from "./page-limits.ts";
+import { JSON_TYPE } from "./request-body.ts";
 
 export interface PageAppDeps {
   /** Pages are shown over TLS. */
@@ -35,7 +35,6 @@ const TYPES: Record<string, string> = {
 /** A name with a hash of the content in it, as the bundler makes it: what it names never changes. */
 const HASHED = /^\/assets\/.*-[\w-]{8,}\.\w+$/;
 const FOREVER = "public, max-age=31536000, immutable";
-export const JSON_TYPE = "application/json";
 
 const STATUS: Partial<Record<ErrorKind, 400 | 403 | 413 | 429>> = {
   Invalid: 400,
@@ -81,18 +80,6 @@ export function pageApp({ isSecure, readFile, addRoutes, download, problem }: Pa
   app.notFound((context) => context.text("Nothing is asked for in this way.\n", 405));
   app.onError((error, context) => refusal(error, context, problem));
   return app;
-}
-
-/** @throws RunnelError TooLarge as soon as more has come than is allowed. */
-export async function bodyOf({ body }: Request): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of body ?? []) {
-    bytes += part.length;
-    if (bytes > PAGE_LIMITS.bodyBytes) throw new RunnelError("TooLarge", "read a request", "The request is too long.");
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString();
 }
 
 /** An object where one was sent; a sentence where a person sees it. */

@@ -11,38 +11,38 @@ import { addEnterRoutes } from "./enter-routes.ts";
 import { pageApp } from "./page-app.ts";
 import { PAGE_LIMITS } from "./page-limits.ts";
 import { type EnteredPage, PageCalls, type PageCallsSettings, type PageRefusal } from "./page-calls.ts";
-import { PageSessions, type SessionTable } from "./page-sessions.ts";
+import type { SessionTable } from "./page-sessions.ts";
 import { ENTER_PATH, hostOf } from "./request-guard.ts";
 import { Tickets } from "./tickets.ts";
 import { WrongTokens } from "./wrong-tokens.ts";
 
-export interface PageDoorSettings<Who> extends Omit<PageCallsSettings<Who>, "enter"> {
+export interface PageDoorSettings<Who, Start = Who> extends Omit<PageCallsSettings<Who>, "enter"> {
   /** The folder of the built pages. */
   builtFolder: string;
   /** Command line that opens a page, for sentences. */
   command: string;
-  /** Page sessions, if others than such as end ten minutes after their last page. `changed`: the number of pages has. */
-  sessions?(changed: () => void): SessionTable<Who>;
+  /** Makes the table of page sessions; `changed` is to be called when the number of open pages has changed. */
+  sessions(changed: () => void): SessionTable<Who, Start>;
   /** A folder of the program's own, whose parent is there, for what a browser is started with. */
   entryFolder: string;
   /** Called when the door begins to close: who wants to open a page needs another one. */
   closing(): void;
 }
 
-export class PageDoor<Who> {
-  readonly #settings: PageDoorSettings<Who>;
+export class PageDoor<Who, Start = Who> {
+  readonly #settings: PageDoorSettings<Who, Start>;
   readonly #clock: Clock;
   readonly #entries: EntryFiles;
-  readonly #tickets: Tickets<{ who: Who }>;
+  readonly #tickets: Tickets<{ start: Start }>;
   readonly #downloads: Tickets<Download>;
-  readonly #sessions: SessionTable<Who>;
+  readonly #sessions: SessionTable<Who, Start>;
   readonly #wrong: WrongTokens;
   readonly #calls: PageCalls<Who>;
   #listener: PageListener | undefined;
   #idle: Timer | undefined;
   #isClosing = false;
 
-  private constructor(settings: PageDoorSettings<Who>) {
+  private constructor(settings: PageDoorSettings<Who, Start>) {
     const { clock, entryFolder, sessions } = settings;
     const changed = (): void => this.#watchIdle();
     this.#settings = settings;
@@ -50,13 +50,13 @@ export class PageDoor<Who> {
     this.#entries = new EntryFiles(entryFolder);
     this.#tickets = new Tickets(clock);
     this.#downloads = new Tickets(clock);
-    this.#sessions = sessions?.(changed) ?? new PageSessions<Who>(clock, changed);
+    this.#sessions = sessions(changed);
     this.#wrong = new WrongTokens(clock);
     this.#calls = new PageCalls({ ...settings, enter: (token, end) => this.#enter(token, end) });
   }
 
   /** @throws RunnelError when this machine lets nobody listen. */
-  static async open<Who>(settings: PageDoorSettings<Who>): Promise<PageDoor<Who>> {
+  static async open<Who, Start>(settings: PageDoorSettings<Who, Start>): Promise<PageDoor<Who, Start>> {
     const door = new PageDoor(settings);
     door.#entries.clear();
     door.#listener = await listenForPages(() => door.#callbacks());
@@ -70,16 +70,16 @@ export class PageDoor<Who> {
   }
 
   /** A link with a new ticket in it, for a person to open. */
-  link(who: Who): string {
+  link(start: Start): string {
     this.#watchIdle();
-    return `${this.url}#${this.#tickets.issue({ who })}`;
+    return `${this.url}#${this.#tickets.issue({ start })}`;
   }
 
   /** The path of a file with a new ticket in it, for a browser to open. */
-  entryFile(who: Who): string {
+  entryFile(start: Start): string {
     this.#watchIdle();
     let path = "";
-    const ticket = this.#tickets.issue({ who }, () => this.#entries.remove(path));
+    const ticket = this.#tickets.issue({ start }, () => this.#entries.remove(path));
     path = this.#entries.write(new URL(ENTER_PATH, this.url).href, ticket);
     return path;
   }
@@ -118,7 +118,7 @@ export class PageDoor<Who> {
       isSecure: false,
       readFile: (path) => folder.read(path),
       addRoutes: (routes) =>
-        addEnterRoutes(routes, (ticket) => this.#sessions.start(this.#redeem(this.#tickets, ticket).who)),
+        addEnterRoutes(routes, (ticket) => this.#sessions.start(this.#redeem(this.#tickets, ticket).start)),
       download: (ticket) => this.#redeem(this.#downloads, ticket),
       ...(problem === undefined ? {} : { problem }),
     });

@@ -5,11 +5,12 @@ import type { EnteredPage } from "./page-calls.ts";
 import { PAGE_LIMITS } from "./page-limits.ts";
 import { TokenTable } from "./tokens.ts";
 
-export interface SessionTable<Who> {
+/** `Start` is what a session is started with, `Who` whom its pages are answered as. */
+export interface SessionTable<Who, Start = Who> {
   /** Pages that are open. */
   readonly pages: number;
   /** Starts one and returns its token. @throws RunnelError Busy when there are too many, all with open pages. */
-  start(who: Who): string;
+  start(start: Start): string;
   /**
    * Opens a page; `end` closes it, with a sentence for a person, if its session ends before. @returns undefined when
    * the token is no page session's.

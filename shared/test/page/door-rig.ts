@@ -8,6 +8,7 @@ import { WsCarrier } from "../../src/calls/ws-carrier.ts";
 import { settle, SimulatedClock } from "../../src/host/simulated/simulated-clock.ts";
 import { z } from "zod";
 import { PAGE_PROTOCOL } from "../../src/page/page-calls.ts";
+import { PageSessions } from "../../src/page/page-sessions.ts";
 import { PageDoor, type PageDoorSettings } from "../../src/page/page-door.ts";
 import { makeFolder } from "./folders.ts";
 import { dial, enterByLink, type WebSocket } from "../calls/bent-browser.ts";
@@ -57,6 +58,7 @@ export async function openDoor(settings: Partial<PageDoorSettings<string>> = {})
   const problems: unknown[] = [];
   const door = await PageDoor.open({
     command: "runnel ui",
+    sessions: (changed) => new PageSessions<string>(clock, changed),
     version: "1.2.3",
     clock,
     builtFolder: built,

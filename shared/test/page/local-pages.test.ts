@@ -5,6 +5,7 @@ import { expect, test } from "@jest/globals";
 import { SimulatedClock } from "../../src/host/simulated/simulated-clock.ts";
 import { enterByLink } from "../calls/bent-browser.ts";
 import { LocalPages } from "../../src/page/local-pages.ts";
+import { PageSessions } from "../../src/page/page-sessions.ts";
 import { PAGE_LIMITS } from "../../src/page/page-limits.ts";
 import { makeFolder } from "./folders.ts";
 
@@ -13,6 +14,7 @@ function pagesAt(entryFolder: string): { pages: LocalPages<void>; clock: Simulat
   const changes: boolean[] = [];
   const settings = {
     command: "runnel ui",
+    sessions: (changed: () => void) => new PageSessions<void>(clock, changed),
     version: "1",
     clock,
     builtFolder: "/nowhere",

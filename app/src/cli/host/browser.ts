@@ -16,10 +16,17 @@ export function openerOf(
   return { program: "xdg-open", args: [path], isVerbatim: false };
 }
 
+export interface Opening {
+  /** Command that prints a link instead, for a person whose browser does not start. */
+  printing: string;
+  clock?: Clock;
+  env?: NodeJS.ProcessEnv;
+}
+
 /** Resolves once the browser was started. @throws RunnelError Unavailable when there is no way to. */
 export async function openInBrowser(
   path: string,
-  { clock = new RealClock(), env = process.env }: { clock?: Clock; env?: NodeJS.ProcessEnv } = {},
+  { printing, clock = new RealClock(), env = process.env }: Opening,
 ): Promise<void> {
   const { program, args, isVerbatim } = openerOf(process.platform, path);
   // A browser outlives the command, and has no part in its terminal.
@@ -35,6 +42,6 @@ export async function openInBrowser(
   });
   child.unref();
   if (failure === undefined) return;
-  const next = 'Print a link, and open that yourself: "runnel ui --print".';
+  const next = `Print a link, and open that yourself: "${printing}".`;
   throw new RunnelError("Unavailable", "open a browser", `No browser was opened: ${failure}. ${next}`);
 }

@@ -58,6 +58,10 @@ export function addServe(program: Command, output: Output): void {
       "--keep-owners",
       "files of a server that is root belong to whom drives show (default: to the server's user)",
     )
+    .option(
+      "--address <host...>",
+      "a name or address, HOST or HOST:PORT, by which browsers reach the console, where this machine does not know it",
+    )
     .option("--connections <count>", "how many there may be at once", String(LIMITS.connections))
     .action(async (options: ServeOptions) => {
       const listen = parseListen(options.listen);
@@ -71,6 +75,7 @@ export function addServe(program: Command, output: Output): void {
           dataFolder: absolutePath(options.data ?? new AgentHome().serverFolder),
           termMs: parseTerm(options.leaseTerm) * 1000,
           connections: parseConnections(options.connections),
+          ...(options.address === undefined ? {} : { addresses: parseAddresses(options.address) }),
           ...(options.user === undefined ? {} : { user: options.user }),
           keepsOwners: options.keepOwners === true,
         },
@@ -90,6 +95,7 @@ interface ServeOptions {
   data?: string;
   leaseTerm: string;
   connections: string;
+  address?: string[];
   user?: string;
   keepOwners?: true;
 }
@@ -123,16 +129,20 @@ async function serve(settings: ServerSettings, output: Output): Promise<void> {
     epoch: volume?.epoch ?? null,
     unavailable: unavailable ?? null,
   }));
-  const { security } = server;
+  const { security, console: pages } = server;
+  const consoleUrl = pages?.url;
+  const setUpLink = pages?.setUpLink;
   const isForDevices = settings.tls !== undefined && security !== undefined;
   const fingerprint = isForDevices ? { fingerprint: security.fingerprint ?? null } : {};
-  output.result({ url: server.url, volumes, ...fingerprint }, () => [
+  const shown = consoleUrl === undefined ? {} : { console: { url: consoleUrl, setUpLink: setUpLink ?? null } };
+  output.result({ url: server.url, volumes, ...fingerprint, ...shown }, () => [
     ...volumes.map(({ name, folder, url, unavailable }) =>
       unavailable === null
         ? `Serving ${name} from ${folder} at ${url}`
         : `Not serving ${name} from ${folder} now: ${unavailable}`,
     ),
     ...(!isForDevices ? [] : [...keyLines(security.fingerprint), "Let somebody in: runnel invite VOLUME"]),
+    ...consoleLines(consoleUrl, setUpLink, security !== undefined),
   ]);
   // Kept for the next start: this process may end by a kill.
   flushCompileCache();
@@ -142,6 +152,12 @@ async function serve(settings: ServerSettings, output: Output): Promise<void> {
 
 function keyLines(fingerprint: string | undefined): string[] {
   return fingerprint === undefined ? [] : [`Its key's fingerprint, which invites carry: ${fingerprint}`];
+}
+
+function consoleLines(url: string | undefined, setUpLink: string | undefined, isThere: boolean): string[] {
+  if (setUpLink !== undefined) return [`Set the console up in your browser: ${setUpLink}`];
+  if (url !== undefined) return [`The console: ${url}`];
+  return isThere ? ["Look after it in your browser: runnel console"] : [];
 }
 
 /**
@@ -183,6 +199,14 @@ export function parseListen(typed: string): { host: string; port: number } {
     throw invalid(`${typed} is not a place to listen. Write HOST:PORT: ${LISTEN_DEFAULT}.`);
   }
   return { host, port };
+}
+
+/** HOST or HOST:PORT each. @throws RunnelError Invalid */
+export function parseAddresses(typed: readonly string[]): readonly string[] {
+  for (const text of typed)
+    if (!/^(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i.test(text))
+      throw invalid(`${text} is not an address. Write HOST or HOST:PORT: files.example.org.`);
+  return typed;
 }
 
 /** Whole seconds. @throws RunnelError Invalid */

@@ -28,7 +28,7 @@ onLinux("opening a browser", () => {
   test("starts the program with the path", async () => {
     const { folder, page } = place();
     const browser = standInBrowser(folder);
-    await openInBrowser(page, { env: browser.env });
+    await openInBrowser(page, { printing: "runnel ui --print", env: browser.env });
     expect(browser.seen).toMatchObject({ args: [page], page: "page" });
   });
 
@@ -37,7 +37,7 @@ onLinux("opening a browser", () => {
     const clock = new SimulatedClock();
     // It ends when the test takes its folder away.
     const browser = standInBrowser(folder, `while [ -e '${page}' ]; do sleep 0.1; done`);
-    const opening = openInBrowser(page, { env: browser.env, clock });
+    const opening = openInBrowser(page, { printing: "runnel ui --print", env: browser.env, clock });
     await clock.advance(60_000);
     await opening;
   });
@@ -45,13 +45,13 @@ onLinux("opening a browser", () => {
   test("fails with what to do instead", async () => {
     const { folder, page } = place();
     const failing = standInBrowser(folder, "exit 3");
-    await expect(openInBrowser(page, { env: failing.env })).rejects.toMatchObject({
+    await expect(openInBrowser(page, { printing: "runnel ui --print", env: failing.env })).rejects.toMatchObject({
       kind: "Unavailable",
       message: 'No browser was opened: xdg-open has failed. Print a link, and open that yourself: "runnel ui --print".',
     });
     const empty = join(folder, "empty");
     mkdirSync(empty);
-    await expect(openInBrowser(page, { env: { PATH: empty } })).rejects.toMatchObject({
+    await expect(openInBrowser(page, { printing: "runnel ui --print", env: { PATH: empty } })).rejects.toMatchObject({
       kind: "Unavailable",
       message: expect.stringContaining("xdg-open cannot be run"),
     });

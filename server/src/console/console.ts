@@ -1,0 +1,156 @@
+// The console: pages over TLS for whoever signs in, and on this machine's loopback for whoever may open the server's
+// administrator's socket. Each request is judged by the role of its caller before anything is done.
+import type { IncomingMessage } from "node:http";
+import { type Call, type CallSchemas, RunnelError, type WsCarrier } from "@runnel/shared";
+import {
+  type Download,
+  type EnteredPage,
+  LocalPages,
+  type OpenedPage,
+  PageCalls,
+  type PageRefusal,
+  SecurePages,
+  Tickets,
+  WrongTokens,
+} from "@runnel/shared/page";
+import type { Actor } from "../audit/audit-entry.ts";
+import type { ConsoleHosts } from "./console-hosts.ts";
+import { CONSOLE_LIMITS } from "./console-limits.ts";
+import type { ConsoleSession, SessionStart } from "./console-sessions.ts";
+import { actorOf, type Caller, type ConsoleDeps, type ConsoleVerb } from "./console-verb.ts";
+import { SignInRoutes, tokenIn } from "./sign-in.ts";
+import { CONSOLE_VERBS } from "./verbs/index.ts";
+
+const TABLE: Readonly<Record<string, CallSchemas & ConsoleVerb>> = CONSOLE_VERBS;
+
+export interface ConsoleSettings {
+  hosts: ConsoleHosts;
+  /** Folder of the built pages. */
+  builtFolder: string;
+  /** A folder of the server's own, for what a browser is started with. */
+  entryFolder: string;
+  warn(message: string, error?: unknown): void;
+}
+
+export class Console {
+  /** Answers browsers over TLS. */
+  readonly pages: SecurePages;
+  readonly #deps: ConsoleDeps;
+  readonly #signIn: SignInRoutes;
+  readonly #wrong: WrongTokens;
+  readonly #downloads: Tickets<Download>;
+  readonly #calls: PageCalls<ConsoleSession>;
+  readonly #local: LocalPages<ConsoleSession, SessionStart>;
+
+  constructor(deps: ConsoleDeps, { hosts, builtFolder, entryFolder, warn }: ConsoleSettings) {
+    const { clock, sessions, facts } = deps;
+    const problem = (error: unknown): void => {
+      // What a browser does wrong is its own affair.
+      if (!(error instanceof RunnelError)) warn("A page of the console failed.", error);
+    };
+    const calls = {
+      version: facts.version,
+      clock,
+      table: TABLE,
+      handle: (verb: string, request: unknown, call: Call, session: ConsoleSession): Promise<unknown> =>
+        this.#handle(verb, request, call, session),
+      problem,
+    };
+    this.#deps = deps;
+    this.#wrong = new WrongTokens(clock);
+    this.#signIn = new SignInRoutes(deps, this.#wrong);
+    this.#downloads = new Tickets(clock);
+    this.#calls = new PageCalls({ ...calls, enter: (token, end) => this.#enter(token, end) });
+    this.#local = new LocalPages(
+      {
+        ...calls,
+        command: "runnel console",
+        builtFolder,
+        entryFolder,
+        sessions: (changed) => sessions.local(changed),
+      },
+      () => undefined,
+    );
+    this.pages = new SecurePages({
+      clock,
+      place: { isSecure: true, hasHost: (host) => hosts.has(host) },
+      builtFolder,
+      requestsMax: CONSOLE_LIMITS.requests,
+      answerMs: CONSOLE_LIMITS.answerMs,
+      addRoutes: (app) => this.#signIn.addTo(app),
+      download: (ticket) => this.#download(ticket),
+      opened: (carrier, request, owned) => this.#opened(carrier, request, owned),
+      problem,
+    });
+  }
+
+  /** Lets in who first sets the console up; undefined once that was done. */
+  get setUpToken(): string | undefined {
+    return this.#signIn.setUpToken;
+  }
+
+  /** Opens a page on this machine's loopback for an administrator. It is in the audit log when this resolves. */
+  openLocal(who: Actor, way: "file" | "link"): Promise<OpenedPage> {
+    const start = { name: who.name, isLocal: true, address: "", browser: "" };
+    return this.#deps.security.audit.perform({ who, act: "console" }, () => this.#local.open(way, start));
+  }
+
+  async close(): Promise<void> {
+    this.#downloads.voidAll();
+    this.#calls.finish("The server stops.");
+    this.#deps.sessions.end(() => true, "The server stops.");
+    await this.#local.close();
+  }
+
+  #opened(carrier: WsCarrier, { headers }: IncomingMessage, owned: () => void): void {
+    this.#calls.opened(carrier, owned, tokenIn(headers.cookie) ?? "");
+  }
+
+  #enter(token: string, end: (sentence: string) => void): EnteredPage<ConsoleSession> | PageRefusal {
+    const { sessions } = this.#deps;
+    const entered = sessions.find(token)?.isLocal === false ? sessions.enter(token, end) : undefined;
+    if (entered === "Busy") return { isForNow: true, sentence: "Too many pages are open. Close one, then try again." };
+    return entered ?? { isForNow: false, sentence: "Nobody is signed in here. Sign in." };
+  }
+
+  #download(ticket: string): Download {
+    const { waitMs } = this.#wrong;
+    if (waitMs > 0)
+      throw new RunnelError("Busy", "fetch a file", "Too many wrong tickets came. Try again in a moment.", {
+        detail: { retryAfterMs: waitMs },
+      });
+    const download = this.#downloads.redeem(ticket);
+    if (download !== undefined) return download;
+    this.#wrong.add();
+    throw new RunnelError("Denied", "fetch a file", "This file was fetched, or has waited too long. Ask for it again.");
+  }
+
+  async #handle(verb: string, request: unknown, call: Call, session: ConsoleSession): Promise<unknown> {
+    const { sessions, security } = this.#deps;
+    const row = TABLE[verb];
+    const caller = this.#callerOf(session);
+    if (row === undefined || caller === undefined)
+      throw new RunnelError("Denied", verb, "You are not signed in any more. Sign in again.");
+    if (row.isWatching !== true) sessions.use(session);
+    if (row.role === "admin" && caller.role !== "admin") {
+      security.audit.note({ who: caller.actor, act: "administer", object: verb, result: "Denied" });
+      throw new RunnelError("Denied", verb, "Only an admin of this server may do that. Ask one.");
+    }
+    return row.handle(this.#deps, request, caller, call);
+  }
+
+  /** Looks up the role at each request, since it may have become another. */
+  #callerOf(session: ConsoleSession): Caller | undefined {
+    const { people, sessions } = this.#deps;
+    if (!sessions.list().includes(session)) return undefined;
+    if (session.isLocal) {
+      const actor: Actor = { kind: "admin", id: "", name: session.name, person: "", address: "" };
+      return { name: "", role: "admin", session, actor, offer: (download) => this.#local.offer(download) };
+    }
+    const person = people.find(session.name);
+    if (person === undefined) return undefined;
+    const { name, role } = person;
+    const offer = async (download: Download): Promise<string> => this.#downloads.issue(download);
+    return { name, role, session, actor: actorOf(person, session.address), offer };
+  }
+}
