@@ -102,8 +102,8 @@ async function withAdmin(
   let endAdmin: () => Promise<void>;
   try {
     await security.recordChanges(recordedSettings(settings));
-    const openConsole: AdminDeps["openConsole"] = (who, way) => console.openLocal(who, way);
-    endAdmin = await serveAdmin({ server, security, hostname: settings.hostname, openConsole });
+    const open: AdminDeps["openConsole"] = (who, way) => console.openLocal(who, way);
+    endAdmin = await serveAdmin({ server, security, hostname: settings.hostname, openConsole: open });
   } catch (error) {
     await console.close();
     await server.close();

@@ -80,10 +80,10 @@ export const removePerson = consoleVerb(
 );
 
 function describe(given: string | undefined, password: string | null | undefined): string {
-  const role = given === undefined ? "" : `Role: ${given}.`;
+  const text = given === undefined ? "" : `Role: ${given}.`;
   const change =
     password === null ? "The password was taken away." : password === undefined ? "" : "A password was set.";
-  return `${role} ${change}`.trim();
+  return `${text} ${change}`.trim();
 }
 
 function shown(deps: ConsoleDeps, { name, role: own, password, createdMs }: Person): z.output<typeof person> {
