@@ -1,6 +1,6 @@
 // The frame around all views: the one sentence at the top, the pages at the side, and what is wrong with the line to
 // the agent.
-import { ArrowLeftRight, ChartColumn, CircleHelp, Files, House, Plus, Unplug } from "lucide-react";
+import { ArrowLeftRight, ChartColumn, CircleHelp, Files, FolderTree, House, Plus, Unplug } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link, Route, Switch, useLocation } from "wouter";
 import { useView } from "@runnel/shared/ui/view-store.ts";
@@ -9,6 +9,7 @@ import { StateIcon } from "@runnel/shared/ui/widgets/state-icon.tsx";
 import { type AgentView, say, useAgent } from "./agent.ts";
 import { AddView } from "./views/add.tsx";
 import { ConflictsView } from "./views/conflicts.tsx";
+import { FoldersView } from "./views/folders.tsx";
 import { HelpView } from "./views/help.tsx";
 import { HomeView } from "./views/home.tsx";
 import { SavingsView } from "./views/savings.tsx";
@@ -18,6 +19,7 @@ const ICON = 18;
 const PAGES = [
   { path: "/", word: "navHome", icon: <House size={ICON} aria-hidden="true" />, view: HomeView },
   { path: "/savings", word: "navSavings", icon: <ChartColumn size={ICON} aria-hidden="true" />, view: SavingsView },
+  { path: "/folders", word: "navFolders", icon: <FolderTree size={ICON} aria-hidden="true" />, view: FoldersView },
   { path: "/conflicts", word: "navConflicts", icon: <Files size={ICON} aria-hidden="true" />, view: ConflictsView },
   { path: "/add", word: "navAdd", icon: <Plus size={ICON} aria-hidden="true" />, view: AddView },
   { path: "/help", word: "navHelp", icon: <CircleHelp size={ICON} aria-hidden="true" />, view: HelpView },

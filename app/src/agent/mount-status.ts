@@ -123,6 +123,29 @@ export type MountStatus = z.infer<typeof MountStatus>;
 export const FoundEntry = z.object({ path: z.string(), type: z.string(), sizeBytes: count, mtimeMs: count });
 export type FoundEntry = z.infer<typeof FoundEntry>;
 
+const RowPin = z.object({
+  /** Path of what was pinned: this, or a folder above it. */
+  path: z.string(),
+  isOwn: z.boolean(),
+  isComplete: z.boolean(),
+});
+/** A file or folder in a folder, as a person is shown it. */
+export const FolderRow = z.object({
+  /** Place in the order that was asked for. */
+  index: count,
+  name: z.string(),
+  type: z.string(),
+  sizeBytes: count,
+  mtimeMs: count,
+  /** Bytes of a file that are on this computer; null for what is no file. */
+  hereBytes: count.nullable(),
+  pin: RowPin.nullable(),
+});
+export type FolderRow = z.infer<typeof FolderRow>;
+/** Some rows of a folder. `revision` is another one when names came, went or moved. */
+export const FolderPage = z.object({ total: count, revision: count, pin: RowPin.nullable(), rows: z.array(FolderRow) });
+export type FolderPage = z.infer<typeof FolderPage>;
+
 /** Result of an eviction: files that are not here any more, and those that stay: in use, or pinned. */
 export const Evicted = z.object({ files: count, bytes: count, filesInUse: count, filesPinned: count });
 export type Evicted = z.infer<typeof Evicted>;

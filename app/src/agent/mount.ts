@@ -1,6 +1,15 @@
 // A mount, as the control API sees it: one volume mapped at one mount point by the agent.
 import type { Predicate } from "@runnel/shared";
-import type { Evicted, FoundEntry, MountStatistics, MountStatus, PinStatus, UnsentFile } from "./mount-status.ts";
+import type {
+  Evicted,
+  FolderPage,
+  FoundEntry,
+  MountStatistics,
+  MountStatus,
+  PinStatus,
+  UnsentFile,
+} from "./mount-status.ts";
+import type { FolderRange } from "./view/folder-list.ts";
 import type { FolderCounts } from "./view/meter.ts";
 import type { LiveTransfer } from "./view/transfers.ts";
 
@@ -77,6 +86,8 @@ export interface Mount {
   pin(path: string): Promise<PinStatus>;
   /** @throws NotFound. */
   unpin(path: string): Promise<void>;
+  /** Lists some of a folder; "" is the drive. @throws NotFound, NotFolder. */
+  folder(path: string, range: FolderRange): Promise<FolderPage>;
   /** Frees what is cached of a file, or below a folder. @throws NotFound; Busy where it is pinned. */
   evict(path: string): Promise<Evicted>;
   /**

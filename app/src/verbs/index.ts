@@ -7,6 +7,7 @@ import { login } from "./login.ts";
 import { logout } from "./logout.ts";
 import { mount } from "./mount.ts";
 import { openPage } from "./open-page.ts";
+import { folder } from "./pins/folder.ts";
 import { pin } from "./pins/pin.ts";
 import { remove } from "./remove.ts";
 import { savings, savingsCsv } from "./savings.ts";
@@ -37,6 +38,7 @@ export const AGENT_VERBS = {
   pin,
   unpin,
   evict,
+  folder,
   watch,
   view,
   savingsFile,

@@ -3,12 +3,14 @@ import { type Predicate, RunnelError } from "@runnel/shared";
 import type { ExportedFile, Mount, MountSettings, UnsentFiles } from "../../src/agent/mount.ts";
 import type {
   Evicted,
+  FolderPage,
   FoundEntry,
   MountStatistics,
   MountStatus,
   PinStatus,
   UnsentFile,
 } from "../../src/agent/mount-status.ts";
+import type { FolderRange } from "../../src/agent/view/folder-list.ts";
 import type { FolderCounts } from "../../src/agent/view/meter.ts";
 import type { LiveTransfer } from "../../src/agent/view/transfers.ts";
 import type { AgentEngines } from "../../src/agent/run-agent.ts";
@@ -119,6 +121,17 @@ export class FakeMount implements Mount {
   async unpin(path: string): Promise<void> {
     if (!this.#pins.some((pin) => pin.path === path)) throw new RunnelError("NotFound", "unpin", "It is not pinned.");
     this.#pins = this.#pins.filter((pin) => pin.path !== path);
+  }
+
+  async folder(path: string, { from, count }: FolderRange): Promise<FolderPage> {
+    if (path !== "") throw new RunnelError("NotFound", "list", `There is no ${path} in the drive.`);
+    const row = { type: "file", sizeBytes: 1, mtimeMs: 0, hereBytes: 0, pin: null };
+    const rows = Array.from({ length: Math.min(count, 1000 - from) }, (_, at) => ({
+      ...row,
+      index: from + at,
+      name: `${from + at}`,
+    }));
+    return { total: 1000, revision: 1, pin: null, rows };
   }
 
   async evict(): Promise<Evicted> {

@@ -48,6 +48,7 @@ test("a page may call these verbs, and may name no files of this machine", () =>
     "evict",
     "find",
     "flush",
+    "folder",
     "login",
     "logout",
     "mount",

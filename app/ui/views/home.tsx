@@ -88,7 +88,7 @@ function MayStop({ drives }: { drives: readonly DriveItem[] }): ReactNode {
   );
 }
 
-function NoDrives(): ReactNode {
+export function NoDrives(): ReactNode {
   return (
     <Empty
       icon={<HardDrive size={28} aria-hidden="true" />}

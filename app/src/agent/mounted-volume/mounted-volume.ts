@@ -4,8 +4,17 @@ import { type Predicate, ROOT_NODE, RunnelError } from "@runnel/shared";
 import { RemoveTree } from "../drive/remove-tree.ts";
 import { evict } from "../pins/evict.ts";
 import type { Mount, MountSettings, UnsentFiles } from "../mount.ts";
-import type { Evicted, FoundEntry, MountStatistics, MountStatus, PinStatus, UnsentFile } from "../mount-status.ts";
+import type {
+  Evicted,
+  FolderPage,
+  FoundEntry,
+  MountStatistics,
+  MountStatus,
+  PinStatus,
+  UnsentFile,
+} from "../mount-status.ts";
 import { findBelow } from "../wire/listings.ts";
+import type { FolderRange } from "../view/folder-list.ts";
 import type { FolderCounts } from "../view/meter.ts";
 import type { LiveTransfer } from "../view/transfers.ts";
 import type { MountDeps } from "./mount-deps.ts";
@@ -87,6 +96,14 @@ export class MountedVolume implements Mount {
 
   unpin(path: string): Promise<void> {
     return this.deps.pins.unpin(path);
+  }
+
+  async folder(path: string, range: FolderRange): Promise<FolderPage> {
+    const node = await this.nodeAt("list", path);
+    if (this.deps.tree.known(node)?.type !== "folder")
+      throw new RunnelError("NotFolder", "list", `${path} is no folder.`);
+    if (this.deps.replica.facts()?.isWhole !== true) await this.deps.tree.entries(node);
+    return this.deps.folderList.page(node, range);
   }
 
   async evict(path: string): Promise<Evicted> {

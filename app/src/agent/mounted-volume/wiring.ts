@@ -20,6 +20,7 @@ import type { Replica } from "../replica/replica.ts";
 import { ReadAhead } from "../transfer/read-ahead.ts";
 import { transferOf } from "../transfer/transfer.ts";
 import { PushSubscriptions } from "../transfer/push-subscriptions.ts";
+import { FolderList } from "../view/folder-list.ts";
 import { MountWatch } from "../view/mount-watch.ts";
 import { Listings } from "../wire/listings.ts";
 import { Operations } from "../wire/operations.ts";
@@ -108,7 +109,8 @@ export function wire(deps: MountDeps) {
     problem,
   });
   const answering = wireAnswering({ ...deps, ...connection, ...reading, ...saving, likelyBases, problem });
-  const services = { ...connection, ...reading, ...saving, ...answering, pins, incidents };
+  const folderList = new FolderList({ ...deps, pins });
+  const services = { ...connection, ...reading, ...saving, ...answering, pins, folderList, incidents };
   const lifecycle = new Lifecycle({ ...deps, ...services });
   return { ...services, lifecycle };
 }

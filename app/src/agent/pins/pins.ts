@@ -125,6 +125,11 @@ export class Pins {
     });
   }
 
+  /** Returns whether all of a pin is here. */
+  isComplete(pin: Pin): boolean {
+    return this.#trees.find((tree) => tree.pin === pin)?.isComplete ?? false;
+  }
+
   status(): PinStatus[] {
     return this.#trees.map(statusOf);
   }

@@ -33,6 +33,7 @@ const TYPES: readonly FileType[] = ["file", "folder", "symlink", "fifo", "socket
 
 /** 64-bit times are read as two halves: whole rows as BigInt would cost a third of a large listing's time. */
 export const FILE = TYPES.indexOf("file");
+export const FOLDER = TYPES.indexOf("folder");
 
 export const NODE_COLUMNS = `nodes.node, nodes.type, nodes.mode, nodes.uid, nodes.gid, nodes.size,
   nodes.mtime >> 32 AS mtimeHigh, nodes.mtime & 4294967295 AS mtimeLow,

@@ -7,7 +7,7 @@ import { LIMITS } from "@runnel/shared";
 import type { IndexDatabase } from "./database.ts";
 import { openDatabase } from "./database.ts";
 import type { BindingChange, Known, Replica, ReplicaFacts } from "./replica.ts";
-import { FILE, REPLICA_FORMAT, nodeValues, stateOf } from "./schema.ts";
+import { FILE, FOLDER, REPLICA_FORMAT, nodeValues, stateOf } from "./schema.ts";
 import type { Statements } from "./statements.ts";
 import { prepareStatements } from "./statements.ts";
 
@@ -105,6 +105,10 @@ class SqliteReplica implements Replica {
 
   entriesAfter(folder: number, name: string, count: number): Entry[] {
     return this.#rows.entriesAfter.all(folder, name, count).map((row) => ({ name: row.name, state: stateOf(row) }));
+  }
+
+  sortedNames(folder: number, order: "name" | "size" | "modified"): string[] {
+    return this.#rows.sortedNames[order].all(folder, FOLDER).map(({ name }) => name);
   }
 
   filesOfSize(folder: number, { least, most, like }: { least: number; most: number; like: number }): number[] {

@@ -18,6 +18,11 @@ export type Statements = ReturnType<typeof prepareStatements>;
 
 export function prepareStatements(db: IndexDatabase) {
   const query = <R>(sql: string): Query<R> => db.query<R>(sql);
+  const sortedBy = (order: string): Query<{ name: string }> =>
+    db.query(
+      `SELECT names.name FROM names JOIN nodes ON nodes.node = names.node
+       WHERE names.folder = ? ORDER BY type <> ?, ${order}`,
+    );
   return {
     facts: query<{ epoch: string; root: number; seq: number; isWhole: number }>(
       "SELECT epoch, root, seq, isWhole FROM facts",
@@ -61,6 +66,12 @@ export function prepareStatements(db: IndexDatabase) {
       `SELECT names.name, ${NODE_COLUMNS} FROM names JOIN nodes ON nodes.node = names.node
        WHERE names.folder = ? AND names.name > ? ORDER BY names.name LIMIT ?`,
     ),
+    /** folder, type of a folder. */
+    sortedNames: {
+      name: sortedBy("names.name COLLATE NOCASE, names.name"),
+      size: sortedBy("size DESC, names.name"),
+      modified: sortedBy("mtime DESC, names.name"),
+    },
     /** node, type of a file. A file with several names counts once. */
     filesAt: query<{ files: number; bytes: number }>(
       `WITH RECURSIVE below(node) AS (

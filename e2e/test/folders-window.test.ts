@@ -1,0 +1,117 @@
+// The folders of the window in a real browser: what is here is told by row, pinned and freed by row; the page and the
+// cache's files say the same. Of a long folder only what is seen is in the page.
+import { readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { randomBytes } from "node:crypto";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { TestBrowser } from "../src/browser/browser.ts";
+import { type Device, Sandbox, type ServerProcess, onMount, waitFor } from "../src/harness/index.ts";
+
+const LONG = process.env["RUNNEL_LONG"] === "1";
+const ROWS = LONG ? 100_000 : 2_000;
+/** A browser beside other tests is slow. */
+const SHOWN_MS = 30_000;
+const TEST_MS = LONG ? 300_000 : 120_000;
+const FILM_BYTES = 1024 * 1024;
+const IN_PAGE_MAX = 300;
+
+let browser: TestBrowser;
+let sandbox: Sandbox;
+let device: Device;
+let server: ServerProcess;
+let served: string;
+let drive: string;
+let cache: string;
+
+beforeAll(async () => {
+  browser = await TestBrowser.start();
+}, TEST_MS);
+
+afterAll(() => browser.close());
+
+beforeEach(async () => {
+  sandbox = new Sandbox();
+  device = sandbox.device();
+  served = sandbox.makeFolder("served");
+  drive = sandbox.makeFolder("drive");
+  cache = sandbox.makeFolder("cache");
+}, TEST_MS);
+
+afterEach(() => sandbox.cleanup(), 60_000);
+
+async function openFolders(): Promise<Awaited<ReturnType<TestBrowser["open"]>>> {
+  server = await sandbox.startServer({ volumes: { docs: served } });
+  await device.mount(`${server.url}/docs`, drive, ["--cache", cache]);
+  const { page } = (await device.ask(["ui", "--print"])) as { page: { link: string } };
+  const opened = await browser.open(page.link);
+  await opened.page.getByRole("navigation").getByRole("link", { name: "Folders" }).click();
+  return opened;
+}
+
+function cachedBytes(): number {
+  const files = readdirSync(cache, { recursive: true, withFileTypes: true });
+  const contents = files.filter((each) => each.isFile() && each.parentPath.includes("contents"));
+  return contents.reduce((sum, each) => sum + 512 * statSync(join(each.parentPath, each.name)).blocks, 0);
+}
+
+test(
+  "a file is kept here, let go and freed by its row, and the cache's disk says the same",
+  async () => {
+    sandbox.makeFolder("served/reports");
+    writeFileSync(join(served, "reports", "plan.txt"), "plan");
+    writeFileSync(join(served, "film"), randomBytes(FILM_BYTES));
+    const { page, complaints } = await openFolders();
+    const film = page.getByRole("listitem").filter({ hasText: "film" });
+    await film.getByText("at the server").waitFor({ timeout: SHOWN_MS });
+    await page.getByRole("button", { name: "Actions for film" }).click();
+    await page.getByRole("menuitem", { name: "Keep here" }).click();
+    await film.getByText("kept here").waitFor({ timeout: SHOWN_MS });
+    expect(cachedBytes()).toBeGreaterThanOrEqual(FILM_BYTES);
+    expect((await device.status())["mounts"]).toMatchObject([{ pins: [{ path: "film", isComplete: true }] }]);
+
+    await page.getByRole("button", { name: "Actions for film" }).click();
+    await page.getByRole("menuitem", { name: "Do not keep any more" }).click();
+    await film.getByText("here", { exact: true }).waitFor({ timeout: SHOWN_MS });
+    await page.getByRole("button", { name: "Actions for film" }).click();
+    await page.getByRole("menuitem", { name: "Free the space" }).click();
+    await film.getByText("at the server").waitFor({ timeout: SHOWN_MS });
+    expect(cachedBytes()).toBeLessThan(FILM_BYTES);
+
+    // Programs change the drive under the open page, and a folder is gone into.
+    await onMount('printf new > "$1/reports/new.txt"; rm "$1/film"', [drive]);
+    await film.waitFor({ state: "detached", timeout: SHOWN_MS });
+    await page.getByRole("button", { name: "reports", exact: true }).click();
+    await page.getByText("new.txt").waitFor({ timeout: SHOWN_MS });
+    expect(await page.getByRole("list", { name: "Files and folders" }).getByRole("listitem").count()).toBe(2);
+    expect(complaints).toEqual([]);
+  },
+  TEST_MS,
+);
+
+test(
+  `a folder of ${ROWS} has its whole length, few rows in the page, and the keyboard goes to both ends`,
+  async () => {
+    for (let count = 0; count < ROWS; count++)
+      writeFileSync(join(served, `file-${String(count).padStart(6, "0")}`), "");
+    sandbox.makeFolder("served/a-folder");
+    sandbox.makeFolder("served/z-folder");
+    const { page, complaints } = await openFolders();
+    await waitFor(
+      async () => (await page.getByText(`${(ROWS + 2).toLocaleString("en")} items`).count()) > 0,
+      TEST_MS / 2,
+      "the whole folder",
+    );
+    await page.getByRole("button", { name: "a-folder", exact: true }).focus();
+    await page.keyboard.press("ArrowDown");
+    await page.locator(":focus", { hasText: "z-folder" }).waitFor({ timeout: SHOWN_MS });
+    await page.keyboard.press("End");
+    const last = `file-${String(ROWS - 1).padStart(6, "0")}`;
+    await page.getByText(last, { exact: true }).waitFor({ timeout: SHOWN_MS });
+    expect(await page.getByRole("listitem").count()).toBeLessThanOrEqual(IN_PAGE_MAX);
+    await page.locator(`:focus[aria-label="Actions for ${last}"]`).waitFor({ timeout: SHOWN_MS });
+    await page.keyboard.press("Home");
+    await page.getByRole("button", { name: "a-folder", exact: true }).waitFor({ timeout: SHOWN_MS });
+    expect(complaints).toEqual([]);
+  },
+  TEST_MS,
+);
