@@ -13,8 +13,13 @@ import { openSqliteMetaStore, removeSqliteMetaStore } from "./meta/sqlite/meta-s
 import { type VolumeHost, probeFolder, openVolume } from "./open-volume.ts";
 import { checkAdopted, checkFolders } from "./served-folders.ts";
 import { type OpenedConsole, openConsole } from "./console/open-console.ts";
-import { serve } from "./server.ts";
-import type { RunningServer, ServerSettings } from "./server-api.ts";
+import { type Engines, openEngines } from "./engines.ts";
+import type { ListedVolume } from "./offer/volume-list.ts";
+import { mustBeReal, volumesToServe } from "./offer/volumes-to-serve.ts";
+import type { Offer } from "./served-volume.ts";
+import type { ServedVolumes } from "./served-volumes.ts";
+import { type ServedServer, serve } from "./server.ts";
+import type { RunningServer, ServerSettings, VolumeSettings } from "./server-api.ts";
 
 export { askServer } from "./admin/admin-client.ts";
 export type { AdminRequest, AdminResult } from "./admin/messages.ts";
@@ -28,18 +33,21 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
   const clock = new RealClock();
   const executor = threadExecutor();
   const warn = settings.warn ?? ((message, error) => console.error(message, error ?? ""));
-  checkAdopted(settings.adopt ?? [], settings.volumes);
-  await checkFolders(settings.volumes, settings.dataFolder);
   const { host, port } = settings;
   const disk = realDisk();
+  const { offered, listed } = await volumesToServe(disk, settings);
+  const all = [...settings.volumes, ...listed];
+  checkAdopted(settings.adopt ?? [], all);
   const volumeHost = { ...settings, clock, executor, disk, openMeta: openMeta(disk), warn };
   const toAdopt = new Set(settings.adopt);
   const adopted = new Set<string>();
-  const volumes = settings.volumes.map((each) => ({
+  let served: ServedVolumes | undefined;
+  const offerOf = (each: VolumeSettings | ListedVolume): Offer => ({
     ...each,
     probe: async () => {
+      if (!settings.volumes.includes(each)) await mustBeReal(each);
       // A folder that comes later may lie elsewhere by then.
-      await checkFolders(settings.volumes, settings.dataFolder);
+      await checkFolders(served?.list ?? all, settings.dataFolder);
       if (toAdopt.delete(each.name)) {
         const { isAdopted, sentence } = await adoptFolder(each, volumeHost);
         warn(sentence);
@@ -53,26 +61,33 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
     },
     open: (gone: (reason: string) => void) =>
       openVolume({ ...each, hadClients: adopted.has(each.name) }, volumeHost, gone),
-  }));
+  });
   const user = settings.user === undefined ? undefined : await userNamed(settings.user);
   const listening = user === undefined ? {} : { listening: () => becomeUser(user, settings.dataFolder) };
   const crowd = settings.connections === undefined ? {} : { connections: settings.connections };
-  const deps = { clock, executor, host, port, software: "Runnel server", warn, volumes, ...listening };
+  const deps = { clock, executor, host, port, software: "Runnel server", warn, ...listening };
   const { tls } = settings;
   const secrets = LocalSecrets.ofUserOr(settings.secretPath);
   const security = await securityOf(disk, clock, { ...settings, warn });
   let pages: Console["pages"] | undefined;
   const identity = (): TlsIdentity | undefined => security?.identity;
   const acceptor = new WsAcceptor({ identity, pages: () => pages, ...(tls === undefined ? { secrets } : {}) }, crowd);
-  const start = (): Promise<RunningServer> => serve({ ...deps, acceptor, isSecure: tls !== undefined, security });
+  // The list is with the devices.
+  const volumes = (security === undefined ? settings.volumes : all).map(offerOf);
+  const start = async (): Promise<ServedServer> => {
+    const server = await serve({ ...deps, volumes, acceptor, isSecure: tls !== undefined, security });
+    served = server.served;
+    return server;
+  };
   try {
     if (security === undefined) return await start();
     const act = { who: SERVER, act: "serverStart", object: `${host}:${port}` } as const;
     const detail = security.audit.isWholeBefore === false ? "The server before this one did not end properly." : "";
     const server = await security.audit.perform(act, start, ({ url }) => ({ object: url, detail }));
-    const opened = openConsole({ server, security, clock, settings, warn });
+    const engines = await openEngines({ ...settings, clock, disk, server, security, offered, listed, offerOf });
+    const opened = openConsole({ server, security, engines, clock, settings, warn });
     pages = opened.console.pages;
-    return await withAdmin(server, security, settings, opened);
+    return await withAdmin(server, security, settings, { ...opened, engines });
   } catch (error) {
     await security?.release();
     throw error;
@@ -97,7 +112,7 @@ async function withAdmin(
   server: RunningServer,
   security: Security,
   settings: ServerSettings,
-  { console, urls }: OpenedConsole,
+  { console, urls, engines }: OpenedConsole & { engines: Engines },
 ): Promise<RunningServer> {
   let endAdmin: () => Promise<void>;
   try {
@@ -107,12 +122,14 @@ async function withAdmin(
   } catch (error) {
     await console.close();
     await server.close();
+    await engines.close();
     throw error;
   }
   const close = async (): Promise<void> => {
     await endAdmin();
     await console.close();
     await server.close();
+    await engines.close();
     await security.audit.record({ who: SERVER, act: "serverStop", object: server.url, result: "done" });
     await security.release();
   };
@@ -121,9 +138,10 @@ async function withAdmin(
 
 /** Settings that a person may want to know who changed, and when. */
 function recordedSettings(settings: ServerSettings): RecordedSettings {
-  const { volumes, host, port, tls, termMs, keepsOwners = false, user, connections } = settings;
+  const { volumes, offer = [], host, port, tls, termMs, keepsOwners = false, user, connections } = settings;
   const certificate = tls?.given?.certificatePath ?? (tls === undefined ? "none" : "the server's own");
-  const values = { listen: `${host}:${port}`, certificate, termMs, keepsOwners, user, connections };
+  const offered = offer.length === 0 ? undefined : offer.join(", ");
+  const values = { listen: `${host}:${port}`, offer: offered, certificate, termMs, keepsOwners, user, connections };
   const said = Object.entries(values).filter(([, value]) => value !== undefined);
   return {
     volumes: Object.fromEntries(volumes.map(({ name, folder }) => [name, folder])),

@@ -3,6 +3,7 @@
 // meets is one thing.
 import type { Clock, Timer } from "@runnel/shared";
 import { RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
+import { Traffic } from "./live/traffic.ts";
 import type { Volume } from "./volume/volume.ts";
 
 /**
@@ -27,6 +28,8 @@ export interface OpenedVolume {
 export interface Offer {
   name: string;
   folder: string;
+  /** It is not to be opened at the start. */
+  isStopped?: boolean;
   /**
    * @throws RunnelError with a sentence for a person; Unavailable while the folder is not there: then it is probed
    * again.
@@ -39,14 +42,14 @@ export interface Offer {
 export interface ServedVolumeDeps {
   clock: Clock;
   /** Ends the volume's attachments with this error. */
-  ended(volume: Volume, error: RunnelError): void;
+  ended: (volume: Volume, error: RunnelError) => void;
   warn(message: string, error?: unknown): void;
 }
 
 export class ServedVolume {
   readonly name: string;
   readonly folder: string;
-  private readonly offer: Offer;
+  readonly offer: Offer;
   readonly #deps: ServedVolumeDeps;
   #opened: OpenedVolume | undefined;
   /** Open, but nothing is shown of it yet. */
@@ -59,10 +62,17 @@ export class ServedVolume {
   #work: Promise<void> = Promise.resolve();
   readonly #closing = Promise.withResolvers<void>();
   #isClosed = false;
+  #isStopped: boolean;
+  /** Counts of openings before this one. */
+  readonly #before: Traffic;
 
-  constructor(offer: Offer, deps: ServedVolumeDeps) {
+  /** `stopped`: why it is not to be opened before `resume`. */
+  constructor(offer: Offer, deps: ServedVolumeDeps, stopped?: string, before = new Traffic()) {
+    this.#before = before;
     this.offer = offer;
     this.#deps = deps;
+    this.#why = stopped;
+    this.#isStopped = stopped !== undefined;
     this.name = offer.name;
     this.folder = offer.folder;
   }
@@ -75,6 +85,32 @@ export class ServedVolume {
   /** Why not; undefined: it is, or is just being opened. */
   get unavailable(): string | undefined {
     return this.#why;
+  }
+
+  /** Counts of contents and of their data on the wire since the server's start. */
+  get traffic(): Traffic {
+    const traffic = new Traffic();
+    traffic.add(this.#before);
+    if (this.#opened !== undefined) traffic.add(this.#opened.volume.traffic);
+    return traffic;
+  }
+
+  /** True from when it was stopped until it is resumed. */
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
+  /** True while it is being opened for the first time since it came. */
+  get isOpening(): boolean {
+    return this.#opened === undefined && this.#why === undefined;
+  }
+
+  /** Opens one that was stopped, in the background; what comes of that shows in `unavailable`. */
+  resume(): void {
+    if (!this.#isStopped) return;
+    this.#isStopped = false;
+    this.#why = undefined;
+    this.#work = this.#probe();
   }
 
   /** @throws Unavailable, Busy, with a sentence for whoever mounts it. */
@@ -102,6 +138,26 @@ export class ServedVolume {
   }
 
   /**
+   * Opens it; resolves once it is open, or after `waitMs`, whichever comes first. What fails later shows in
+   * `unavailable`. @throws as `start`.
+   */
+  async startWithin(waitMs: number): Promise<void> {
+    const over = Promise.withResolvers<void>();
+    let isLate = false;
+    const timer = this.#deps.clock.after(waitMs, () => {
+      isLate = true;
+      over.resolve();
+    });
+    const started = this.start().catch((error: unknown) => {
+      if (!isLate) throw error;
+      this.#deps.warn(`The volume ${this.name} cannot be opened.`, error);
+      this.#notNow(`it cannot be opened (${fromSystemError(error, "serve").kind}).`);
+    });
+    await Promise.race([started, over.promise]);
+    timer.cancel();
+  }
+
+  /**
    * A folder that goes while it is being opened fails in whatever was just done in it. undefined: it is there, and the
    * failure another one.
    */
@@ -115,11 +171,13 @@ export class ServedVolume {
     }
   }
 
-  async close(): Promise<void> {
+  /** `ended` is told of the volume that was open, and of the error with which it ends for `why`. */
+  async close(ended?: (volume: Volume, error: RunnelError) => void, why = ""): Promise<void> {
     this.#isClosed = true;
     this.#timer?.cancel();
     this.#closing.resolve();
     await this.#work.catch(() => undefined);
+    if (this.#opened !== undefined) ended?.(this.#opened.volume, refusal(this.name, why));
     await this.#release();
   }
 
@@ -194,6 +252,7 @@ export class ServedVolume {
   }
 
   async #end(opened: OpenedVolume | undefined): Promise<void> {
+    if (opened !== undefined) this.#before.add(opened.volume.traffic);
     try {
       await opened?.volume.close();
       await opened?.release();

@@ -6,7 +6,9 @@ import type { Security } from "./auth/security.ts";
 import { FailedLogins } from "./auth/failed-logins.ts";
 import { ThrottledWarnings } from "./host/throttled-warnings.ts";
 import type { RunningServer } from "./server-api.ts";
-import { type Offer, ServedVolume } from "./served-volume.ts";
+import type { Offer } from "./served-volume.ts";
+import { ServedVolumes } from "./served-volumes.ts";
+import type { Carried } from "./live/traffic.ts";
 import { openersOf } from "./volume/openers.ts";
 import type { Volume } from "./volume/volume.ts";
 import { ConnectionHandler } from "./wire/connection-handler.ts";
@@ -30,11 +32,20 @@ export interface ServerDeps {
   warn(message: string, error?: unknown): void;
 }
 
+/** A running server, with what a console of it works on. */
+export interface ServedServer extends RunningServer {
+  served: ServedVolumes;
+  /** Connections that are open. */
+  connections: ReadonlySet<ConnectionHandler>;
+  /** Bytes of all connections since the start. */
+  carried(): Carried;
+}
+
 /**
  * Listens first, so that a port in use is known before any folder is touched; who attaches meanwhile is told that the
  * volume is being opened.
  */
-export async function serve(deps: ServerDeps): Promise<RunningServer> {
+export async function serve(deps: ServerDeps): Promise<ServedServer> {
   const { acceptor, clock, executor, software, security, warn } = deps;
   const devices = security?.devices;
   const failedLogins = new FailedLogins(clock);
@@ -44,7 +55,13 @@ export async function serve(deps: ServerDeps): Promise<RunningServer> {
   const ended = (volume: Volume, error: RunnelError): void => {
     for (const handler of handlers) handler.volumeEnded(volume, error);
   };
-  const volumes = new Map(deps.volumes.map((offer) => [offer.name, new ServedVolume(offer, { clock, ended, warn })]));
+  const served = new ServedVolumes(deps.volumes, { clock, ended, warn });
+  const carriedBefore: Carried = { sentBytes: 0, receivedBytes: 0 };
+  const carry = (carried: Carried, { sentBytes, receivedBytes }: Carried): Carried => {
+    carried.sentBytes += sentBytes;
+    carried.receivedBytes += receivedBytes;
+    return carried;
+  };
   const unauthenticated = new Crowd(LIMITS.unauthenticated);
   const throttled = new ThrottledWarnings(clock, warn);
   const shares = new WeakMap<Device, DeviceShare>();
@@ -79,7 +96,7 @@ export async function serve(deps: ServerDeps): Promise<RunningServer> {
       link,
       clock,
       executor,
-      volume: (name) => volumes.get(name)?.mustBeOpen(),
+      volume: (name) => served.get(name)?.mustBeOpen(),
       software,
       devices,
       failedLogins,
@@ -95,25 +112,23 @@ export async function serve(deps: ServerDeps): Promise<RunningServer> {
       },
       ended: () => {
         leave();
-        handlers.delete(handler);
+        if (handlers.delete(handler)) carry(carriedBefore, handler.carried);
       },
       gone: () => forget(handler),
     });
     handlers.add(handler);
   };
-  const served = (): Volume[] =>
-    Array.from(volumes.values(), ({ volume }) => volume).filter((volume) => volume !== undefined);
-  devices?.onRightChanged((device, name) => rightChanged(device, name, { handlers, volumes: served(), warn }));
-  devices?.onRevoked((device) => cutOff(device, { handlers, volumes: served(), warn }));
+  devices?.onRightChanged((device, name) => rightChanged(device, name, { handlers, volumes: served.open, warn }));
+  devices?.onRevoked((device) => cutOff(device, { handlers, volumes: served.open, warn }));
   const listener = await acceptor.listen(deps.host, deps.port, handle);
   const close = async (): Promise<void> => {
     for (const handler of handlers) handler.close(new RunnelError("Unreachable", "serve", "The server stops."));
     await listener.close();
-    for (const volume of volumes.values()) await volume.close();
+    await served.close();
   };
   try {
     await deps.listening?.();
-    await Promise.all([...volumes.values()].map((volume) => volume.start()));
+    await served.start();
   } catch (error) {
     await close().catch((second: unknown) => warn("The server did not end cleanly.", second));
     throw error;
@@ -121,11 +136,14 @@ export async function serve(deps: ServerDeps): Promise<RunningServer> {
   const host = deps.host.includes(":") ? `[${deps.host}]` : deps.host;
   return {
     url: `${deps.isSecure ? "wss" : "ws"}://${host}:${listener.port}`,
-    volumes: [...volumes.values()],
+    volumes: served.list,
+    served,
+    connections: handlers,
+    carried: () => [...handlers].reduce((all, { carried }) => carry(all, carried), { ...carriedBefore }),
     security,
     console: undefined,
     openers: async (name, path) => {
-      const volume = volumes.get(name)?.mustBeOpen();
+      const volume = served.get(name)?.mustBeOpen();
       if (volume === undefined) throw new RunnelError("NotFound", "openers", `The server has no volume ${name}.`);
       return openersOf(volume, clock, path);
     },

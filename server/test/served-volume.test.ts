@@ -1,6 +1,7 @@
 // A volume on offer: what clients are told of it while it is not open, and when it is opened, let go and opened again.
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { RunnelError, SimulatedClock } from "@runnel/shared";
+import { Traffic } from "../src/live/traffic.ts";
 import { type OpenedVolume, ServedVolume } from "../src/served-volume.ts";
 
 const NOT_THERE = "The folder is not there: is its disk mounted?";
@@ -34,6 +35,7 @@ function served(): ServedVolume {
   const opened = (): OpenedVolume => ({
     volume: {
       isNew,
+      traffic: new Traffic(),
       firstScan: firstScan.promise,
       content: {
         status: () => ({ scan: { why: "start", done: 1234, total: 0 } }),

@@ -22,8 +22,23 @@ interface Wait {
    * waits longer than a term.
    */
   missing: Map<Holder, number>;
+  committer: Holder | undefined;
+  /** Boot clock: when the change was sent. */
+  sinceMs: number;
   resolve(): void;
   timer: Timer | undefined;
+}
+
+/** A change that waits to be answered, and who has not acknowledged it. */
+export interface Recall {
+  seq: number;
+  committer: Holder;
+  /** Node that was changed; undefined where that is not known. */
+  node: number | undefined;
+  /** Milliseconds since it was sent. */
+  lastsMs: number;
+  /** Holders that are waited for, each for so many milliseconds at most. */
+  holders: { holder: Holder; leftMs: number }[];
 }
 
 /** A lease is renewed after half its term, asks a round trip ahead, and counts from the sending (W162). */
@@ -164,7 +179,7 @@ export class Feed {
   #wait(what: Pick<Wait, "changes" | "seq" | "missing">, committer: Holder | undefined, n: number): Promise<void> {
     if (what.missing.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
-      const wait: Wait = { ...what, resolve, timer: undefined };
+      const wait: Wait = { ...what, committer, sinceMs: this.clock.bootMs(), resolve, timer: undefined };
       this.waits.push(wait);
       this.#arm(wait, this.clock.bootMs());
       // Said only when it takes longer than a quick answer would.
@@ -222,6 +237,16 @@ export class Feed {
   list(): Holder[] {
     const nowMs = this.clock.bootMs();
     return [...this.#holders.values()].filter((holder) => holder.sender !== undefined || holder.hasLease(nowMs));
+  }
+
+  /** Lists the changes of clients that are not answered yet, since others have not acknowledged them, the oldest first. */
+  recalls(): Recall[] {
+    const nowMs = this.clock.bootMs();
+    return this.waits.flatMap(({ changes, seq, committer, sinceMs, missing }) => {
+      if (committer === undefined) return [];
+      const holders = [...missing].map(([holder, untilMs]) => ({ holder, leftMs: Math.max(0, untilMs - nowMs) }));
+      return [{ seq, committer, node: nodeOf(changes), lastsMs: nowMs - sinceMs, holders }];
+    });
   }
 
   get attachments(): number {
@@ -354,6 +379,11 @@ export class Feed {
       untilWallMs,
     );
   }
+}
+
+function nodeOf(changes: Wait["changes"]): number | undefined {
+  const change = changes?.at(-1);
+  return change?.nodes[0]?.node ?? change?.bindings[0]?.node;
 }
 
 const WAITING_SAID_AFTER_MS = 200;

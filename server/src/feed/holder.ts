@@ -25,7 +25,11 @@ export interface Identity {
   roundTripMs?: number | undefined;
 }
 
+let lastId = 0;
+
 export class Holder {
+  /** Later ones have greater ones. */
+  readonly id = ++lastId;
   readonly instance: string;
   readonly who: string;
   readonly device: string;

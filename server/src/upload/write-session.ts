@@ -16,6 +16,7 @@ import {
 } from "@runnel/shared";
 import type { ContentStore, ResumableFile } from "../content/content-store.ts";
 import type { MetaStore, Run, WriteContent } from "../meta/meta-store.ts";
+import { noProgress } from "../live/attachment-transfers.ts";
 import { HeldVersions } from "./held-versions.ts";
 import { NewData } from "./new-data.ts";
 import type { Reference, ResolvedReference } from "./references.ts";
@@ -64,6 +65,8 @@ export class WriteSession implements ResumesItems {
   /** Size of the whole, as announced. */
   readonly sizeBytes: number;
   readonly preset: ChunkPreset;
+  /** For whoever looks at it; nothing here depends on it. */
+  readonly progress = noProgress();
   readonly #held: HeldVersions;
   readonly #decoder: RunDecoder;
   readonly #items: Item[] = [];
@@ -89,7 +92,7 @@ export class WriteSession implements ResumesItems {
     this.#decoder = new RunDecoder(this.#held, deps.executor);
     this.sizeBytes = opening.sizeBytes;
     this.preset = opening.preset;
-    this.#data = new NewData(deps.content, allowance, () => this.#moved());
+    this.#data = new NewData(deps.content, allowance, () => this.#toStaged());
     this.#notes = new SessionNotes(this.#data, opening, this.#items);
   }
 
@@ -218,6 +221,7 @@ export class WriteSession implements ResumesItems {
     else if (item[0] === "d") {
       const [, encoding, rawBytes] = item;
       const run = await this.#decoder.receive(encoding, rawBytes, item[3], channel, slots);
+      this.#moved(run);
       const work = this.#takeRun(run).finally(() => run.done());
       work.catch(() => undefined);
       this.#working.push(work);
@@ -225,6 +229,7 @@ export class WriteSession implements ResumesItems {
     } else {
       const [, index, encoding, rawBytes] = item;
       const run = await this.#decoder.receive(encoding, rawBytes, item[4], channel, slots);
+      this.#moved(run);
       try {
         await this.#fill(index, await this.#decoder.decode(run));
       } finally {
@@ -232,6 +237,11 @@ export class WriteSession implements ResumesItems {
       }
     }
     await this.#notes.write();
+  }
+
+  #moved({ rawBytes, encoded }: ReceivedRun): void {
+    this.progress.movedBytes += rawBytes;
+    this.progress.wireBytes += encoded.length;
   }
 
   /** Waits until at most so many runs are being worked on. @throws the error of one that failed. */
@@ -265,6 +275,7 @@ export class WriteSession implements ResumesItems {
     const part = { ...added, offset: this.#offset };
     this.#items.push(part);
     this.#offset += part.sizeBytes;
+    this.progress.doneBytes = this.#offset;
     this.#count(part.recipe.lengths.length);
     return part;
   }
@@ -329,7 +340,7 @@ export class WriteSession implements ResumesItems {
   }
 
   /** Redirects runs of data for the log record, which are in a staged file now. */
-  #moved(): void {
+  #toStaged(): void {
     for (const part of this.#items) {
       part.runs = part.runs?.map(toTemp);
       if (part.filled !== undefined) part.filled.runs = part.filled.runs.map(toTemp);

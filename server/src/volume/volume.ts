@@ -18,7 +18,9 @@ import { recover } from "./recover.ts";
 import type { Recovered } from "./recover.ts";
 import { ResumableUploads } from "../upload/resumable-uploads.ts";
 import type { WriteOpening } from "../upload/write-notes.ts";
+import { Traffic } from "../live/traffic.ts";
 import { Supplies } from "./supplies.ts";
+import { VolumeUsage } from "./volume-usage.ts";
 import { WriteSession } from "../upload/write-session.ts";
 
 export interface VolumeDeps {
@@ -64,6 +66,8 @@ export class Volume {
   readonly uploads: ResumableUploads;
   readonly recipes: RecipeCache;
   readonly supplies: Supplies;
+  readonly traffic = new Traffic();
+  readonly usage: VolumeUsage;
   private readonly queue: CommitQueue;
   readonly #indexer: ChunkIndexer;
   readonly #keeper: LogKeeper;
@@ -104,6 +108,7 @@ export class Volume {
     this.isNew = opened.facts.seq === 0;
     this.#warn = deps.warn;
     this.recipes = new RecipeCache(opened.meta);
+    this.usage = new VolumeUsage({ meta: opened.meta, clock: deps.clock, seq: () => this.seq });
     this.uploads = new ResumableUploads(
       {
         clock: deps.clock,
@@ -316,6 +321,7 @@ export class Volume {
   async #stop(): Promise<void> {
     this.#termTimer?.cancel();
     this.#isStopped = true;
+    this.usage.close();
     this.feed.close();
     this.supplies.close();
     await this.#indexer.close();

@@ -4,6 +4,7 @@ import { FEED_FROM_CLIENT, RunnelError, check, packChange } from "@runnel/shared
 import type { Right } from "../auth/registry-file.ts";
 import type { FeedSender, Holder } from "../feed/holder.ts";
 import type { Volume } from "../volume/volume.ts";
+import { AttachmentTransfers } from "../live/attachment-transfers.ts";
 import { OperationOrder } from "./operation-order.ts";
 import { PushSubscriptions } from "./push-subscriptions.ts";
 import { changeBytes, splitBySize } from "./split-items.ts";
@@ -17,6 +18,7 @@ export class Attachment implements FeedSender {
   holder!: Holder;
   /** Resolves when the client has been told that it is attached: what it asked for before that waits (W130). */
   answered: Promise<void> = Promise.resolve();
+  readonly transfers: AttachmentTransfers;
   private readonly wanted: PushSubscriptions;
   private readonly warn: (message: string, error?: unknown) => void;
   /** Results up to this operation need not be kept. */
@@ -41,6 +43,7 @@ export class Attachment implements FeedSender {
     this.instance = instance;
     this.order = new OperationOrder(volume.meta, instance);
     this.right = right;
+    this.transfers = new AttachmentTransfers(volume.clock);
     this.wanted = new PushSubscriptions(
       volume,
       (item) => this.tell(item),
@@ -151,6 +154,11 @@ export class Attachment implements FeedSender {
       if (message === undefined) return;
       this.handle(check(FEED_FROM_CLIENT, message, "feed item"));
     }
+  }
+
+  /** Lists files that the client had open lately, the last one last. */
+  filesRead(): number[] {
+    return this.wanted.nodes();
   }
 
   hasRead(node: number): boolean {

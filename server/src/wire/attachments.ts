@@ -90,6 +90,10 @@ export class Attachments {
     await volume.meta.setAttached(instance, 0);
   }
 
+  list(): Attachment[] {
+    return [...this.#attachments.values()];
+  }
+
   uses(volume: string): boolean {
     return [...this.#attachments.values()].some((attachment) => attachment.volume.name === volume);
   }

@@ -11,12 +11,15 @@ import {
   isRequestName,
   isRunnelError,
   isVolumeRequest,
+  wallMs,
 } from "@runnel/shared";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Device } from "../auth/registry-file.ts";
 import { type DeviceRegistry, revoked } from "../auth/device-registry.ts";
 import type { FailedLogins } from "../auth/failed-logins.ts";
+import type { Carried } from "../live/traffic.ts";
 import type { Volume } from "../volume/volume.ts";
+import type { Attachment } from "./attachment.ts";
 import { AnswerTurns } from "./answer-turns.ts";
 import { Attachments } from "./attachments.ts";
 import { ConnectionAudit } from "./connection-audit.ts";
@@ -62,7 +65,13 @@ const DRAIN_POLL_MS = 5;
 /** The latter also while more than this waits to be sent on all connections of the device. */
 const DEVICE_DRAIN_BYTES = 4 * 1024 * 1024;
 
+let lastId = 0;
+
 export class ConnectionHandler {
+  /** Later ones have greater ones. */
+  readonly id = ++lastId;
+  /** Wall clock, milliseconds. */
+  readonly sinceMs: number;
   private readonly deps: HandlerDeps;
   private readonly connection: Connection;
   private readonly attachments: Attachments;
@@ -77,6 +86,7 @@ export class ConnectionHandler {
 
   constructor(deps: HandlerDeps) {
     this.deps = deps;
+    this.sinceMs = wallMs(deps.clock);
     this.audit = new ConnectionAudit({
       audit: deps.audit,
       devices: deps.devices,
@@ -132,6 +142,35 @@ export class ConnectionHandler {
   /** Device of the connection; undefined before it is known, and where nobody asks. */
   get deviceId(): string | undefined {
     return this.handshake.device?.id;
+  }
+
+  get isAuthenticated(): boolean {
+    return this.handshake.isAuthenticated;
+  }
+
+  /** The other end's address. */
+  get address(): string {
+    return this.deps.link.remoteAddress;
+  }
+
+  /** Name that the client calls itself. */
+  get who(): string {
+    return this.handshake.who;
+  }
+
+  /** Bytes to and from the client, headers of the WebSocket included. */
+  get carried(): Carried {
+    const { sentBytes, receivedBytes } = this.deps.link;
+    return { sentBytes, receivedBytes };
+  }
+
+  /** Count of requests that are not answered yet; those that carry a feed go on and are not among them. */
+  get requestsWaiting(): number {
+    return Math.max(0, this.underWay - this.attached.length);
+  }
+
+  get attached(): readonly Attachment[] {
+    return this.attachments.list();
   }
 
   /** Features that the client offers: none before its hello [W178]. */

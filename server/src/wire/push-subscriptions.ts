@@ -48,6 +48,11 @@ export class PushSubscriptions {
     return this.held.has(node);
   }
 
+  /** Returns the files that were said, the last one last. */
+  nodes(): number[] {
+    return [...this.held.keys()];
+  }
+
   /** Whoever made a version holds it. */
   made(changes: readonly Change[]): void {
     for (const { node, seq } of versionsOf(changes)) if (this.held.has(node)) this.held.set(node, seq);

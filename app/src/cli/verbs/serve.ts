@@ -3,7 +3,7 @@ import { flushCompileCache } from "node:module";
 import { hostname } from "node:os";
 import { LIMITS, RunnelError, isLoopback, keepHeapSmall } from "@runnel/shared";
 import type { ServerSettings, VolumeSettings } from "@runnel/server";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { AgentHome } from "../../agent/control/index.ts";
 import type { Output } from "../output.ts";
 import { absolutePath, addVerb } from "../verb.ts";
@@ -21,12 +21,12 @@ export function addServe(program: Command, output: Output): void {
   addVerb(program, "serve", "Serves folders as volumes until Ctrl-C. The folders stay plain folders.", [
     "serve --volume docs=/srv/docs",
     "serve --volume docs=/srv/docs --listen 0.0.0.0:7473",
+    "serve --offer /srv",
   ])
-    .addOption(
-      new Option(
-        "--volume <name=folder...>",
-        "a folder and the name it is served by; may be given again",
-      ).makeOptionMandatory(),
+    .option("--volume <name=folder...>", "a folder and the name it is served by; may be given again")
+    .option(
+      "--offer <folder...>",
+      "folders in it can be made volumes while the server runs, and are served again by the next; may be given again",
     )
     .option(
       "--listen <host:port>",
@@ -64,10 +64,14 @@ export function addServe(program: Command, output: Output): void {
     )
     .option("--connections <count>", "how many there may be at once", String(LIMITS.connections))
     .action(async (options: ServeOptions) => {
+      const { volume = [], offer = [] } = options;
+      if (volume.length + offer.length === 0)
+        throw invalid("There is nothing to serve. Name a folder: --volume docs=/srv/docs, or --offer /srv.");
       const listen = parseListen(options.listen);
       await serve(
         {
-          volumes: parseVolumes(options.volume),
+          volumes: parseVolumes(volume),
+          offer: offer.map((folder) => absolutePath(folder)),
           ...(options.adopt === undefined ? {} : { adopt: options.adopt }),
           ...listen,
           ...securityOf(listen.host, options),
@@ -85,7 +89,8 @@ export function addServe(program: Command, output: Output): void {
 }
 
 interface ServeOptions {
-  volume: string[];
+  volume?: string[];
+  offer?: string[];
   adopt?: string[];
   listen: string;
   tls?: true;
@@ -141,6 +146,7 @@ async function serve(settings: ServerSettings, output: Output): Promise<void> {
         ? `Serving ${name} from ${folder} at ${url}`
         : `Not serving ${name} from ${folder} now: ${unavailable}`,
     ),
+    ...(settings.offer ?? []).map((folder) => `Volumes can be made of the folders in ${folder}.`),
     ...(!isForDevices ? [] : [...keyLines(security.fingerprint), "Let somebody in: runnel invite VOLUME"]),
     ...consoleLines(consoleUrl, setUpLink, security !== undefined),
   ]);

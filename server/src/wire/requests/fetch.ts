@@ -14,6 +14,7 @@ import {
   splitRecipeParts,
 } from "@runnel/shared";
 import type { OpenVersion } from "../../content/content-store.ts";
+import type { LiveTransfer } from "../../live/attachment-transfers.ts";
 import type { Volume } from "../../volume/volume.ts";
 import { readRun } from "../../content/version-reader.ts";
 import type { Sending } from "../device-share.ts";
@@ -36,7 +37,7 @@ export async function serveFetch(request: RequestOf<"fetch">, call: Call): Promi
   await places.fetches.run(connection, () => sendVersion(request, call));
 }
 
-async function sendVersion(request: RequestOf<"fetch">, { volume, channel, sending }: Call): Promise<void> {
+async function sendVersion(request: RequestOf<"fetch">, { attachment, volume, channel, sending }: Call): Promise<void> {
   channel.abort.signal.throwIfAborted();
   const recipe = await volume.recipes.get(request.version);
   const open = await volume.content.open(request.version);
@@ -44,7 +45,8 @@ async function sendVersion(request: RequestOf<"fetch">, { volume, channel, sendi
     const held = await heldRecipes(volume, request.held);
     const toSay = recipe && !request.hasRecipe ? { recipe, held, isOptional: request.part !== undefined } : undefined;
     const isSaid = await sayVersion(open.sizeBytes, toSay, channel, sending);
-    const stream = new FetchStream(volume, channel, open, request, sending);
+    using live = attachment.transfers.fetch(request.version.node, open.sizeBytes, request.offset);
+    const stream = new FetchStream(volume, channel, open, request, sending, live);
     if (recipe === undefined) await stream.sendRaw();
     else await stream.sendChunks(recipe, held, isSaid || request.hasRecipe);
   } finally {
@@ -113,8 +115,18 @@ class FetchStream {
   private readonly end: number;
   private readonly askedEnd: number;
   private readonly wholeBytes: number;
+  private readonly live: LiveTransfer;
+  private movedBytes = 0;
+  private wireBytes = 0;
 
-  constructor(volume: Volume, channel: Channel, open: OpenVersion, request: RequestOf<"fetch">, sending: Sending) {
+  constructor(
+    volume: Volume,
+    channel: Channel,
+    open: OpenVersion,
+    request: RequestOf<"fetch">,
+    sending: Sending,
+    live: LiveTransfer,
+  ) {
     const { offset, length, asked, part } = request;
     this.volume = volume;
     this.channel = channel;
@@ -125,6 +137,7 @@ class FetchStream {
     this.end = Math.min(open.sizeBytes, offset + length);
     this.askedEnd = Math.min(this.end, offset + (asked ?? length));
     this.wholeBytes = part ?? Infinity;
+    this.live = live;
   }
 
   async sendRaw(): Promise<void> {
@@ -136,7 +149,7 @@ class FetchStream {
       await this.runs.send(length, async () => this.packRange(at, await this.open.read(at, length)));
       offset += length;
     }
-    await this.runs.end();
+    await this.ended();
   }
 
   /** `hasRecipe`: the client knows the chunks by their place in it. */
@@ -154,6 +167,7 @@ class FetchStream {
             return this.packRange(run.cut.offset, bytes.subarray(at, at + run.cut.length));
           }
           const { encoding, encoded } = await deltas.encode(bytes, run);
+          this.moved(bytes.length, encoded.length, run.offset + bytes.length);
           const chunks = hasRecipe
             ? ["d", run.from, run.count]
             : ["s", run.offset, encodeRecipe(sliceRecipe(recipe, run.from, run.from + run.count))];
@@ -163,7 +177,21 @@ class FetchStream {
     } finally {
       await deltas.close();
     }
+    await this.ended();
+  }
+
+  private moved(rawBytes: number, wireBytes: number, upTo: number): void {
+    this.movedBytes += rawBytes;
+    this.wireBytes += wireBytes;
+    this.live.moved(rawBytes, wireBytes, upTo);
+  }
+
+  /** Waits until all has left, and counts it: what was not sent the client had. */
+  private async ended(): Promise<void> {
     await this.runs.end();
+    const askedBytes = this.isAborted ? this.movedBytes : Math.max(0, this.end - this.from);
+    this.live.had(askedBytes - this.movedBytes, this.isAborted ? 0 : this.end);
+    this.volume.traffic.fetched(askedBytes, this.wireBytes);
   }
 
   private get isAborted(): boolean {
@@ -189,6 +217,7 @@ class FetchStream {
 
   private async packRange(offset: number, bytes: Uint8Array): Promise<SentRun> {
     const { encoding, encoded } = await this.packer.pack(bytes);
+    this.moved(bytes.length, encoded.length, offset + bytes.length);
     return { item: ["raw", offset, encoding, bytes.length, encoded.length], encoded };
   }
 }

@@ -96,6 +96,7 @@ class RunStream {
       // A new packer for each run: what one shrinks by says nothing of the next, since they are of other files.
       const packer = new RunPacker<never>(this.volume.executor, () => this.channel.ratePerSecond);
       const { encoding, encoded } = await packer.pack(bytes);
+      this.volume.traffic.fetched(bytes.length, encoded.length);
       const named = files.map(({ index, recipe }) => [index, encodeRecipe(recipe)]);
       return { item: ["g", named, encoding, bytes.length, encoded.length], encoded };
     });

@@ -27,6 +27,7 @@ async function serveInTurn(
   const done = request.isResumed ? await storedResult(attachment, request, turn) : undefined;
   if (done !== undefined) return done;
   const session = await openSession(attachment, request, channel);
+  using live = attachment.transfers.save(request.node, request.sizeBytes, session.progress);
   let finished: FinishedWrite;
   try {
     finished = await session.receive(channel, sending.places.runs, request.isResumed ? [] : request.items);
@@ -107,6 +108,7 @@ async function commit(
     // The room is needed until the content is in the folder.
     void volume.content.whenApplied(result.seq).then(release, release);
     turn.executed(result);
+    if (!isRepeated) volume.traffic.saved(content.sizeBytes, session.progress.wireBytes);
     await acknowledged;
     return result;
   } catch (error) {
