@@ -239,7 +239,7 @@ export class Feed {
     return [...this.#holders.values()].filter((holder) => holder.sender !== undefined || holder.hasLease(nowMs));
   }
 
-  /** Lists the changes of clients that are not answered yet, since others have not acknowledged them, the oldest first. */
+  /** Lists changes of clients that are not answered yet, since others have not acknowledged them. */
   recalls(): Recall[] {
     const nowMs = this.clock.bootMs();
     return this.waits.flatMap(({ changes, seq, committer, sinceMs, missing }) => {

@@ -97,7 +97,7 @@ export class LiveTransfer implements Disposable {
 
 export class AttachmentTransfers {
   readonly #clock: Clock;
-  /** By node; the one that was asked for last comes last. */
+  /** Fetches by node; the one that was asked for last comes last. */
   readonly #fetched = new Map<number, LiveTransfer>();
   readonly #saved = new Set<LiveTransfer>();
 

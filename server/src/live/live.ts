@@ -1,5 +1,5 @@
-// Shows what goes on in a running server now: connections, open files, leases and who waits for whom, transfers. Read from
-// what the wire keeps anyway, when somebody looks. Lists are by key: a page ends with the key to go on after.
+// Shows what goes on in a running server now: connections, open files, leases and who waits for whom, transfers. Read
+// from what the wire keeps anyway, when somebody looks. Lists are by key: a page ends with the key to go on after.
 import { type Clock, RunnelError } from "@runnel/shared";
 import type { Actor } from "../audit/audit-entry.ts";
 import type { AuditLog } from "../audit/audit-log.ts";

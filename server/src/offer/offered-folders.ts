@@ -103,7 +103,7 @@ async function foldersIn(root: DiskRoot, path: string, after: string, most: numb
   await root.list(path, (entries) => {
     for (const { name, stat } of entries)
       if (stat.type === "folder" && name !== undefined && name !== STORE_FOLDER && name > after) names.push(name);
-    // Of a folder with very many the first are kept.
+    // The first are kept of a folder with very many.
     if (names.length > 4 * most) cut();
   });
   cut();

@@ -1,5 +1,5 @@
-// Finds what a start serves: the volumes of the command line, and those in the list of what was made before [F200]. The two
-// must not be at odds.
+// Finds what a start serves: the volumes of the command line, and those in the list of what was made before [F200].
+// The two must not be at odds.
 import { join } from "node:path";
 import type { Disk } from "@runnel/shared";
 import { RunnelError, isRunnelError, withOpened } from "@runnel/shared";
@@ -16,7 +16,9 @@ export interface VolumesToServe {
   listed: readonly ListedVolume[];
 }
 
-/** @throws RunnelError with a sentence for a person, as checkFolders, checkListed, readVolumeList. No folder is touched. */
+/**
+ * Touches no folder. @throws RunnelError with a sentence for a person, as checkFolders, checkListed, readVolumeList.
+ */
 export async function volumesToServe(
   disk: Disk,
   { volumes, offer = [], dataFolder }: Pick<ServerSettings, "volumes" | "offer" | "dataFolder">,
@@ -33,7 +35,7 @@ async function listedIn(disk: Disk, dataFolder: string): Promise<ListedVolume[]>
   try {
     return await withOpened(await disk.openRoot(join(dataFolder, OWN_FOLDER)), readVolumeList);
   } catch (error) {
-    // What else is wrong with the folder, opening it says.
+    // Opening says what else is wrong with the folder.
     if (isRunnelError(error, "Version", "Corrupt")) throw error;
     return [];
   }

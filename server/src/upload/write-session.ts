@@ -65,7 +65,7 @@ export class WriteSession implements ResumesItems {
   /** Size of the whole, as announced. */
   readonly sizeBytes: number;
   readonly preset: ChunkPreset;
-  /** For whoever looks at it; nothing here depends on it. */
+  /** Numbers for whoever looks at it; nothing here depends on them. */
   readonly progress = noProgress();
   readonly #held: HeldVersions;
   readonly #decoder: RunDecoder;

@@ -27,7 +27,7 @@ async function serveInTurn(
   const done = request.isResumed ? await storedResult(attachment, request, turn) : undefined;
   if (done !== undefined) return done;
   const session = await openSession(attachment, request, channel);
-  using live = attachment.transfers.save(request.node, request.sizeBytes, session.progress);
+  using transfer = attachment.transfers.save(request.node, request.sizeBytes, session.progress);
   let finished: FinishedWrite;
   try {
     finished = await session.receive(channel, sending.places.runs, request.isResumed ? [] : request.items);
@@ -38,7 +38,8 @@ async function serveInTurn(
     } else await session.discard();
     throw error;
   }
-  return commit(attachment, request, session, finished, turn);
+  transfer.had(0, request.sizeBytes);
+  return await commit(attachment, request, session, finished, turn);
 }
 
 /** @returns undefined when it has not been executed before. */

@@ -1,0 +1,159 @@
+// Lists of a running server: by key, who waits for whom, what moves, and that a connection can be ended.
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { RunnelError, concatRecipes } from "@runnel/shared";
+import { SERVER } from "../../src/audit/audit-entry.ts";
+import { Live } from "../../src/live/live.ts";
+import { type Attached, ServerRig } from "../wire/server-rig.ts";
+
+let server: ServerRig;
+let live: Live;
+let acts: string[];
+
+beforeEach(async () => {
+  server = await ServerRig.open();
+  acts = [];
+  const perform = async <T>({ act }: { act: string }, work: () => Promise<T>): Promise<T> => {
+    acts.push(act);
+    return work();
+  };
+  live = new Live({
+    clock: server.rig.clock,
+    server: { connections: server.handlers, served: { open: [server.rig.volume] } } as never,
+    devices: { list: () => [] },
+    audit: { perform } as never,
+  });
+});
+
+async function attached(instance: string): Promise<Attached> {
+  return (await server.greeted()).attach(instance.padStart(32, "0"));
+}
+
+/** Ids of the pages of a list, until its end. */
+async function pages<Row>(
+  read: (
+    after: string | undefined,
+  ) => Promise<{ rows: Row[]; after: string | null }> | { rows: Row[]; after: string | null },
+): Promise<Row[][]> {
+  const all: Row[][] = [];
+  for (let after: string | null | undefined; after !== null;) {
+    const page = await read(after);
+    all.push(page.rows);
+    after = page.after;
+  }
+  return all;
+}
+
+describe("connections", () => {
+  test("are those that said who they are, with what they carried and how fast since the last look", async () => {
+    server.connect();
+    await attached("aa");
+    const [row, ...more] = live.connections().rows;
+    expect(more).toEqual([]);
+    expect(row).toMatchObject({ who: "test client", volumes: ["docs"], sentPerSecond: null, requestsWaiting: 0 });
+    expect(row?.receivedBytes).toBeGreaterThan(0);
+    const client = await attached("bb");
+    await client.make(1, "file");
+    await server.rig.clock.advance(1_000);
+    live.connections();
+    await client.make(1, "second");
+    await server.rig.clock.advance(1_000);
+    const [first, second] = live.connections().rows;
+    expect(second?.receivedPerSecond).toBeGreaterThan(first?.receivedPerSecond ?? Infinity);
+  });
+
+  test("come by key: every one once, whatever the length of a page, and none of which another ended meanwhile", async () => {
+    for (let count = 0; count < 7; count++) await attached(`a${count}`);
+    const all = live.connections().rows.map(({ id }) => id);
+    expect(all).toHaveLength(7);
+    const found = await pages((after) => live.connections({ after, limit: 3 }));
+    expect(found.map(({ length }) => length)).toEqual([3, 3, 1]);
+    expect(found.flat().map(({ id }) => id)).toEqual(all);
+    const { after } = live.connections({ limit: 2 });
+    await live.disconnect(SERVER, all[1] as string);
+    expect(live.connections({ after: after ?? "" }).rows.map(({ id }) => id)).toEqual(all.slice(2));
+    expect(live.connections({ after: "no key" }).rows).toHaveLength(6);
+  });
+
+  test("are ended on request, each act in the audit log, and one that is gone is not found", async () => {
+    const client = await attached("aa");
+    const [row] = live.connections().rows;
+    await live.disconnect(SERVER, row?.id ?? "");
+    await server.rig.clock.advance(100);
+    expect(client.client.closed).toBeInstanceOf(RunnelError);
+    expect(live.connections().rows).toEqual([]);
+    await expect(live.disconnect(SERVER, row?.id ?? "")).rejects.toMatchObject({ kind: "NotFound" });
+    expect(acts).toEqual(["disconnect"]);
+  });
+});
+
+describe("who waits for whom", () => {
+  test("is shown while a holder has not acknowledged, with the file, and gone once it has", async () => {
+    const holder = await attached("aa");
+    const writer = await attached("bb");
+    await holder.find({ follow: true });
+    await holder.renew();
+    holder.acks = false;
+    const { made } = writer.startMake(1, "report.docx");
+    await server.rig.clock.advance(100);
+    const [recall, ...more] = await live.recalls();
+    expect(more).toEqual([]);
+    expect(recall).toMatchObject({ volume: "docs", path: "report.docx", waiting: { device: "" } });
+    expect(recall?.holders).toHaveLength(1);
+    expect(recall?.lastsMs).toBeGreaterThan(50);
+    const waits = live.leases().rows.map((row) => row.waits.length);
+    expect(waits).toEqual([1, 0]);
+    holder.channel.send(["ack", server.rig.volume.seq]);
+    await server.rig.run(made);
+    expect(await live.recalls()).toEqual([]);
+    expect(live.leases().rows.map((row) => row.waits.length)).toEqual([0, 0]);
+    expect(live.leases().rows[0]?.leaseMs).toBeGreaterThan(0);
+  });
+
+  test("leases come by key, in the order of attaching", async () => {
+    for (let count = 0; count < 5; count++) await attached(`a${count}`);
+    const found = await pages((after) => live.leases({ after, limit: 2 }));
+    expect(found.map(({ length }) => length)).toEqual([2, 2, 1]);
+    expect(new Set(found.flat().map(({ key }) => key)).size).toBe(5);
+  });
+});
+
+describe("open files", () => {
+  test("are those that clients had open lately, with their paths, by key", async () => {
+    const expected: string[] = [];
+    const client = await attached("aa");
+    const folder = await client.make(1, "folder", "folder");
+    for (let count = 0; count < 5; count++) {
+      const node = await client.make(folder, `file-${count}`);
+      const { version } = await client.write(node, 0, Buffer.from("content"));
+      client.channel.send(["want", [[node, version]]]);
+      expected.push(`folder/file-${count}`);
+    }
+    await server.rig.clock.advance(50);
+    const found = await server.rig.run(pages(async (after) => live.openFiles({ after, limit: 2 })));
+    expect(found.map(({ length }) => length)).toEqual([2, 2, 1]);
+    expect(found.flat().map(({ path }) => path)).toEqual(expected);
+  });
+});
+
+describe("transfers", () => {
+  test("show a save while it comes, and its content is counted with what crossed for it", async () => {
+    const client = await attached("aa");
+    const node = await client.make(1, "movie");
+    const bytes = new Uint8Array(100_000).map((_byte, at) => (at * 7_919) % 251);
+    const upload = client.openWrite({ node, base: 0, sizeBytes: bytes.length });
+    await upload.data(bytes.subarray(0, 60_000));
+    await server.rig.clock.advance(50);
+    const { rows } = await server.rig.run(live.transfers());
+    expect(rows).toMatchObject([{ direction: "up", path: "movie", totalBytes: 100_000, doneBytes: 60_000 }]);
+    expect(live.transferCount).toBe(1);
+    await upload.data(bytes.subarray(60_000));
+    const { executor } = server.rig;
+    const cut = [bytes.subarray(0, 60_000), bytes.subarray(60_000)].map((part) => executor.chunkBytes(part));
+    await upload.finish(concatRecipes(await Promise.all(cut)));
+    expect((await server.rig.run(live.transfers())).rows).toEqual([]);
+    const { savedBytes, savedWireBytes } = server.rig.volume.traffic;
+    expect(savedBytes).toBe(100_000);
+    expect(savedWireBytes).toBeGreaterThan(0);
+    expect(savedWireBytes).toBeLessThanOrEqual(100_000);
+  });
+});
