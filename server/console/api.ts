@@ -22,7 +22,8 @@ export interface Overview {
   devices: number;
   people: number;
   transfers: number;
-  readBytes: number;
+  /** Bytes of contents that were saved and fetched since the start. */
+  workedBytes: number;
   wireBytes: number;
   volumes: VolumeRow[];
 }

@@ -1,4 +1,5 @@
 // Engines that a console works with, beside people: volumes, what goes on now, and the state of all.
+import { dirname } from "node:path";
 import type { Clock, Disk } from "@runnel/shared";
 import { RunnelError, isWithin } from "@runnel/shared";
 import type { Actor } from "./audit/audit-entry.ts";
@@ -21,7 +22,6 @@ export interface EnginesDeps {
   security: Pick<Security, "devices" | "audit" | "folder">;
   dataFolder: string;
   hostname: string;
-  version?: string;
   offered: OfferedFolders;
   listed: readonly ListedVolume[];
   offerOf(volume: ServedFolder): Offer;
@@ -35,18 +35,20 @@ export interface Engines {
   browse(who: Actor, volume: string, path: string, asked: RowsRequest): Promise<Page<BrowseRow>>;
   /** Lists folders of which volumes can be made. @throws RunnelError as OfferedFolders.list */
   offeredFolders(who: Actor, path: string, asked: RowsRequest): Promise<Page<OfferedRow>>;
+  /** Path of the offered folder around one, "" for the top; null at the top. */
+  above(path: string): string | null;
   close(): Promise<void>;
 }
 
 export async function openEngines(deps: EnginesDeps): Promise<Engines> {
-  const { clock, disk, server, security, offered, hostname, version = "", dataFolder, listed, offerOf } = deps;
+  const { clock, disk, server, security, offered, hostname, dataFolder, listed, offerOf } = deps;
   const { devices, audit, folder } = security;
   const { served } = server;
   const root = await disk.openRoot(folder);
   const live = new Live({ clock, server, devices, audit });
   const maker = new VolumeMaker({ clock, root, dataFolder, offered, served, listed, audit, offerOf });
   const isMade = (name: string): boolean => maker.isListed(name);
-  const overview = new ServerOverview({ clock, server, devices, live, root, hostname, version, isMade });
+  const overview = new ServerOverview({ clock, server, devices, live, root, hostname, isMade });
   const volumeOf = (path: string): string | null =>
     served.list.find((volume) => isWithin(path, volume.folder) || isWithin(volume.folder, path))?.name ?? null;
   return {
@@ -66,6 +68,7 @@ export async function openEngines(deps: EnginesDeps): Promise<Engines> {
       if (after === undefined) audit.note({ who, act: "offered", object: path, result: "done" });
       return { rows: page.folders.map((each) => ({ ...each, volume: volumeOf(each.path) })), after: page.after };
     },
+    above: (path) => (path === "" ? null : offered.roots.includes(path) ? "" : dirname(path)),
     close: () => root.close(),
   };
 }

@@ -57,8 +57,8 @@ function Figures({ overview }: { overview: Overview | undefined }): ReactNode {
       </div>
     );
   }
-  const { devicesOn, devices, people, transfers, readBytes, wireBytes } = overview;
-  const savedShare = readBytes === 0 ? 0 : Math.max(0, 1 - wireBytes / readBytes);
+  const { devicesOn, devices, people, transfers, workedBytes, wireBytes } = overview;
+  const savedShare = workedBytes === 0 ? 0 : Math.max(0, 1 - wireBytes / workedBytes);
   return (
     <div className="figures">
       <Link href="/live" className="card figure">
@@ -68,11 +68,11 @@ function Figures({ overview }: { overview: Overview | undefined }): ReactNode {
       </Link>
       <div className="card figure">
         <span className="quiet">{say("figureSaved")}</span>
-        <span className="value">{readBytes === 0 ? "–" : formatPercent(savedShare)}</span>
+        <span className="value">{workedBytes === 0 ? "–" : formatPercent(savedShare)}</span>
         <span className="small quiet">
-          {readBytes === 0
+          {workedBytes === 0
             ? say("figureSavedNone")
-            : say("figureSavedOf", { worked: formatBytes(readBytes), crossed: formatBytes(wireBytes) })}
+            : say("figureSavedOf", { worked: formatBytes(workedBytes), crossed: formatBytes(wireBytes) })}
         </span>
       </div>
       <Link href="/live/transfers" className="card figure">

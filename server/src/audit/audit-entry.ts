@@ -32,6 +32,7 @@ export const AUDIT_ACTS = [
   "openers",
   "browse",
   "offered",
+  "live",
   "audit",
   "administer",
   "lost",

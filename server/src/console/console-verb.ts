@@ -7,6 +7,7 @@ import type { People } from "../auth/people.ts";
 import type { Role } from "../auth/people-file.ts";
 import type { SignInTries } from "../auth/sign-in-tries.ts";
 import type { Security } from "../auth/security.ts";
+import type { Engines } from "../engines.ts";
 import type { RunningServer } from "../server-api.ts";
 import type { ConsoleSession, ConsoleSessions } from "./console-sessions.ts";
 
@@ -24,6 +25,7 @@ export interface ConsoleDeps extends ActDeps {
   server: RunningServer;
   security: Security;
   people: People;
+  engines: Engines;
   tries: SignInTries;
   sessions: ConsoleSessions;
   clock: Clock;

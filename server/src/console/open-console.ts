@@ -5,6 +5,7 @@ import { type Clock, wallMs } from "@runnel/shared";
 import { addressFor } from "../admin/address.ts";
 import type { Security } from "../auth/security.ts";
 import { SignInTries } from "../auth/sign-in-tries.ts";
+import type { Engines } from "../engines.ts";
 import type { RunningServer, ServerSettings } from "../server-api.ts";
 import { VERSION } from "../version.ts";
 import { ConsoleHosts } from "./console-hosts.ts";
@@ -18,6 +19,7 @@ const ENTRY_FOLDER = "console";
 export interface ConsoleOpening {
   server: RunningServer;
   security: Security;
+  engines: Engines;
   clock: Clock;
   settings: ServerSettings;
   warn(message: string, error?: unknown): void;
@@ -28,7 +30,7 @@ export interface OpenedConsole {
   urls: Exclude<RunningServer["console"], undefined>;
 }
 
-export function openConsole({ server, security, clock, settings, warn }: ConsoleOpening): OpenedConsole {
+export function openConsole({ server, security, engines, clock, settings, warn }: ConsoleOpening): OpenedConsole {
   const { hostname, addresses = [], dataFolder, tls } = settings;
   const { port, host: listen } = new URL(server.url.replace(/^ws/, "http"));
   const known = addressFor(server.url, addresses[0], hostname);
@@ -47,6 +49,7 @@ export function openConsole({ server, security, clock, settings, warn }: Console
       security,
       hostname,
       people,
+      engines,
       tries: new SignInTries(clock),
       sessions,
       clock,

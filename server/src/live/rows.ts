@@ -114,14 +114,13 @@ export const VolumeRow = z.object({
   isStopped: z.boolean(),
   /** It was made here, and can be stopped here. */
   isMade: z.boolean(),
-  /** Null before they were counted, and while it is not open. */
-  files: z.number().nullable(),
-  bytes: bytes.nullable(),
-  /** Age of the count, milliseconds. */
+  files: z.number(),
+  bytes,
+  /** Age of the count, milliseconds; null before they were counted, and while it is not open. */
   countedMs: z.number().nullable(),
-  /** Room on the disk with the folder. */
-  freeBytes: bytes.nullable(),
-  totalBytes: bytes.nullable(),
+  /** Room on the disk with the folder; 0 of 0 while that is not known. */
+  freeBytes: bytes,
+  totalBytes: bytes,
   /** Devices with a right on it, and those of them with a connection that has it attached. */
   devices: z.number(),
   devicesOn: z.number(),

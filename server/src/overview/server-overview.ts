@@ -7,6 +7,7 @@ import type { Overview, VolumeRow } from "../live/rows.ts";
 import { Traffic } from "../live/traffic.ts";
 import type { ServedVolume } from "../served-volume.ts";
 import type { ServedServer } from "../server.ts";
+import { VERSION } from "../version.ts";
 import { type DiskFacts, type VolumeFacts, serverHead, volumeProblem } from "./server-head.ts";
 
 /** Time for which a disk's answer counts. */
@@ -22,7 +23,6 @@ export interface OverviewDeps {
   /** The server's own folder. */
   root: Pick<DiskRoot, "space">;
   hostname: string;
-  version: string;
   /** Tells whether a volume was made while the server ran. */
   isMade(name: string): boolean;
 }
@@ -57,7 +57,7 @@ export class ServerOverview {
 
   /** The overview, without who may see it: that is for its caller. */
   async overview(): Promise<Overview> {
-    const { clock, devices, live, server, root, hostname, version } = this.#deps;
+    const { clock, devices, live, server, root, hostname } = this.#deps;
     const rows = await this.volumes();
     const data = await this.#space(root);
     const on = live.devicesOn();
@@ -66,7 +66,7 @@ export class ServerOverview {
     const disks: DiskFacts[] = [
       ...(data === undefined ? [] : [{ holds: "the server's data", ...freeOf(data) }]),
       ...rows.flatMap(({ name, freeBytes, totalBytes }) =>
-        freeBytes === null || totalBytes === null ? [] : [{ holds: name, freeBytes, totalBytes }],
+        totalBytes === 0 ? [] : [{ holds: name, freeBytes, totalBytes }],
       ),
     ];
     const transfers = live.transferCount;
@@ -75,7 +75,12 @@ export class ServerOverview {
     const { sentBytes, receivedBytes } = server.carried();
     return {
       ...serverHead({ volumes: facts, disks: oncePerDisk(disks), devicesOn: on.size, transfers }),
-      server: { name: hostname, version, startedMs: Math.min(this.#startedMs, wallMs(clock)), url: server.url },
+      server: {
+        name: hostname,
+        version: VERSION,
+        startedMs: Math.min(this.#startedMs, wallMs(clock)),
+        url: server.url,
+      },
       devicesOn: on.size,
       devices: devices.list().filter(({ revokedMs }) => revokedMs === undefined).length,
       connections: live.connectionCount,
@@ -104,11 +109,11 @@ export class ServerOverview {
       problem,
       isStopped,
       isMade: this.#deps.isMade(name),
-      files: usage?.files ?? null,
-      bytes: usage?.bytes ?? null,
+      files: usage?.files ?? 0,
+      bytes: usage?.bytes ?? 0,
       countedMs: usage?.ageMs ?? null,
-      freeBytes: space?.availableBytes ?? null,
-      totalBytes: space?.totalBytes ?? null,
+      freeBytes: space?.availableBytes ?? 0,
+      totalBytes: space?.totalBytes ?? 0,
       devices,
       devicesOn,
       savedBytes,

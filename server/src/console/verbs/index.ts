@@ -4,7 +4,10 @@ import { devices, revoke, setRight } from "./devices.ts";
 import { invite, invites, withdraw } from "./invites.ts";
 import { addPerson, changePerson, people, removePerson } from "./people.ts";
 import { endSession, sessions, setPassword, signOut } from "./sessions.ts";
+import { connections, disconnect, leases, openFiles, transfers } from "./live.ts";
+import { overview } from "./overview.ts";
 import { settings } from "./settings.ts";
+import { browse, createVolume, offered, setVolume, volumes } from "./volumes.ts";
 import { whoAmI } from "./who-am-i.ts";
 
 export const CONSOLE_VERBS = {
@@ -26,4 +29,15 @@ export const CONSOLE_VERBS = {
   audit,
   auditCsv,
   settings,
+  overview,
+  volumes,
+  createVolume,
+  setVolume,
+  browse,
+  offered,
+  connections,
+  openFiles,
+  leases,
+  transfers,
+  disconnect,
 };
