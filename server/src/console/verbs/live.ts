@@ -1,5 +1,5 @@
-// Shows an admin what goes on now: who is connected, what is open, who waits for whom, what moves. A page asks again and
-// again, which is one entry a minute in the audit log.
+// Shows an admin what goes on now: who is connected, what is open, who waits for whom, what moves. A page asks again
+// and again, which is one entry a minute in the audit log.
 import { z } from "zod";
 import { ConnectionRow, LeaseRow, OpenFileRow, RecallRow, RowsAsked, TransferRow } from "../../live/rows.ts";
 import { type Caller, type ConsoleDeps, consoleVerb } from "../console-verb.ts";
