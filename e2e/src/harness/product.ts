@@ -44,18 +44,21 @@ export class ServerProcess {
   readonly url: string;
   /** Fingerprint of its key; undefined with plain ws. */
   readonly fingerprint: string | undefined;
+  /** Address of its console, and the link that sets it up; undefined with plain ws. */
+  readonly console: { url: string; setUpLink: string | null } | undefined;
   readonly #stderr: string[];
 
   constructor(
     child: ChildProcess,
     options: ServeOptions,
-    said: { url: string; fingerprint?: string },
+    said: { url: string; fingerprint?: string; console?: { url: string; setUpLink: string | null } },
     stderr: string[],
   ) {
     this.child = child;
     this.options = options;
     this.url = said.url;
     this.fingerprint = said.fingerprint;
+    this.console = said.console;
     this.#stderr = stderr;
     captureOutput(() => named(`runnel serve, ${this.url}`, this.stderr));
   }
@@ -136,7 +139,7 @@ export async function serve(options: ServeOptions): Promise<ServerProcess> {
       options.readyMs ?? READY_MS,
       "the server's first line",
     );
-    const said = JSON.parse(ready) as { url: string; fingerprint?: string };
+    const said = JSON.parse(ready) as ConstructorParameters<typeof ServerProcess>[2];
     if (typeof said.url !== "string") throw new Error(`No url in: ${ready}`);
     return new ServerProcess(child, options, said, stderr);
   } catch (error) {

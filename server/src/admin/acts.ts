@@ -37,7 +37,7 @@ export const ACTS: {
   async revoke(deps, who, { device }) {
     const { audit, devices } = deps.security;
     const act = { who, act: "revoke", object: deviceNamed(deps, device) } as const;
-    return { revoked: shown(deps, await audit.perform(act, () => devices.revoke(device))) };
+    return { revoked: listedDevice(deps, await audit.perform(act, () => devices.revoke(device))) };
   },
 
   async right(deps, who, asked) {
@@ -66,7 +66,7 @@ export const ACTS: {
 
   async devices(deps, who) {
     deps.security.audit.note({ who, act: "devices", result: "done" });
-    return { devices: deps.security.devices.list().map((device) => shown(deps, device)) };
+    return { devices: deps.security.devices.list().map((device) => listedDevice(deps, device)) };
   },
 
   async invites({ security }, who) {
@@ -140,7 +140,7 @@ async function setRight(
   { device, volume, right }: AdminRequest<"right">,
 ): Promise<AdminResult<"right">["device"]> {
   if (right !== "none") mustBeServed(deps.server, volume, "right");
-  return shown(deps, await deps.security.devices.setRight(device, volume, right === "none" ? undefined : right));
+  return listedDevice(deps, await deps.security.devices.setRight(device, volume, right === "none" ? undefined : right));
 }
 
 export function mustBeServed({ volumes }: ActDeps["server"], volume: string, operation: string): void {
@@ -153,7 +153,7 @@ function shownInvite({ right, usedBy, ...rest }: ListedInvite): AdminResult<"wit
   return { ...rest, isReadOnly: right === "read", usedBy: usedBy ?? null };
 }
 
-export function shown({ server }: ActDeps, device: Device): AdminResult<"revoke">["revoked"] {
+export function listedDevice({ server }: ActDeps, device: Device): AdminResult<"revoke">["revoked"] {
   const { id, name, person, grants, createdMs, revokedMs = null } = device;
   const volumes = grants.map(({ volume, right }) => ({ name: volume, isReadOnly: right === "read" }));
   return { id, name, person, volumes, createdMs, revokedMs, isConnected: server.connected(id) };

@@ -116,7 +116,7 @@ export class People {
     return this.#save(next);
   }
 
-  /** What holds is changed at once; the file follows, one state after another. */
+  /** Changes what holds at once; the file follows, one state after another. */
   #save(next: readonly Person[]): Promise<void> {
     this.#people = next;
     const write = (): Promise<void> => writePeople(this.#root, this.#people);

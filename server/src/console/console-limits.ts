@@ -3,7 +3,7 @@
 const MINUTE_MS = 60_000;
 
 export const CONSOLE_LIMITS = {
-  /** A session ends when nothing was asked in it for so long. */
+  /** A session ends when nobody used it for so long. */
   idleMs: 30 * MINUTE_MS,
   /** It ends at the latest after so long. */
   lastsMs: 12 * 60 * MINUTE_MS,

@@ -1,5 +1,5 @@
 // Sessions of the console: each is a browser in which somebody has signed in, or that the administrator opened over the
-// server's socket. One ends when nothing was asked in it for half an hour, after twelve hours, or when it is ended.
+// server's socket. One ends when nobody used it for half an hour, after twelve hours, or when it is ended.
 import { type Clock, type Timer, wallMs } from "@runnel/shared";
 import { type EnteredPage, type SessionTable, TokenTable } from "@runnel/shared/page";
 import { CONSOLE_LIMITS } from "./console-limits.ts";
@@ -10,7 +10,7 @@ export interface SessionStart {
   /** It was opened over the administrator's socket, so nobody has signed in. */
   isLocal: boolean;
   address: string;
-  /** What the browser calls itself. */
+  /** Name that the browser calls itself. */
   browser: string;
 }
 
@@ -66,7 +66,6 @@ export class ConsoleSessions {
     if (row === undefined) return undefined;
     if (row.pages.size >= CONSOLE_LIMITS.pagesOfSession || this.pages >= CONSOLE_LIMITS.pages) return "Busy";
     row.pages.add(end);
-    this.use(row.session);
     this.#tell();
     const leave = (): void => {
       row.pages.delete(end);
@@ -75,7 +74,7 @@ export class ConsoleSessions {
     return { who: row.session, leave };
   }
 
-  /** Something was asked in it. */
+  /** A person used a page of it. */
   use(session: ConsoleSession): void {
     const row = this.#rowOf(session);
     if (row === undefined) return;
@@ -100,7 +99,7 @@ export class ConsoleSessions {
     return chosen.length;
   }
 
-  /** Those that the administrator opens, as the door on loopback asks for them. */
+  /** Table of those that the administrator opens, as the door on loopback asks for it. */
   local(changed: () => void): SessionTable<ConsoleSession, SessionStart> {
     this.#changed.add(changed);
     const openPages = (): number => {

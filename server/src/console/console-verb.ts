@@ -34,23 +34,23 @@ export interface ConsoleDeps extends ActDeps {
   startedMs: number;
 }
 
-/** Who asks. */
+/** Person who asks. */
 export interface Caller {
   /** "" for the administrator who came over the server's socket. */
   name: string;
   role: Role;
   session: ConsoleSession;
-  /** As the audit log has it. */
+  /** Entry for the audit log. */
   actor: Actor;
   /** A ticket with which the page fetches a file from /files/TICKET, once, within a minute. */
   offer(download: Download): Promise<string>;
 }
 
 export interface ConsoleVerb<C extends CallSchemas = CallSchemas> {
-  /** Who may ask it: an admin only, or everybody who is signed in. */
+  /** Role that is needed: `user` is everybody who is signed in. */
   role: Role;
-  /** A page asks it by itself, again and again: that keeps no session from ending. */
-  isWatching?: true;
+  /** Asked when a person uses a page, which keeps the session from ending; a page may ask the others by itself. */
+  isUse?: true;
   /** Answers a request. What it throws is sent as an error; a change is in the audit log before it is answered. */
   handle(deps: ConsoleDeps, request: CallRequest<C>, caller: Caller, call: Call<CallPart<C>>): Promise<CallResult<C>>;
 }

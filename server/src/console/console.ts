@@ -45,7 +45,7 @@ export class Console {
   constructor(deps: ConsoleDeps, { hosts, builtFolder, entryFolder, warn }: ConsoleSettings) {
     const { clock, sessions, facts } = deps;
     const problem = (error: unknown): void => {
-      // What a browser does wrong is its own affair.
+      // Faults of a browser are its own affair.
       if (!(error instanceof RunnelError)) warn("A page of the console failed.", error);
     };
     const calls = {
@@ -131,7 +131,7 @@ export class Console {
     const caller = this.#callerOf(session);
     if (row === undefined || caller === undefined)
       throw new RunnelError("Denied", verb, "You are not signed in any more. Sign in again.");
-    if (row.isWatching !== true) sessions.use(session);
+    if (row.isUse === true) sessions.use(session);
     if (row.role === "admin" && caller.role !== "admin") {
       security.audit.note({ who: caller.actor, act: "administer", object: verb, result: "Denied" });
       throw new RunnelError("Denied", verb, "Only an admin of this server may do that. Ask one.");

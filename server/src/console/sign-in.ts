@@ -64,7 +64,7 @@ export class SignInRoutes {
       return person;
     } catch (error) {
       if (error instanceof RunnelError)
-        security.audit.note({ who: stranger(address), act: "signIn", object, result: error.kind });
+        security.audit.note({ who: unauthenticated(address), act: "signIn", object, result: error.kind });
       throw error;
     }
   }
@@ -78,7 +78,7 @@ export class SignInRoutes {
       });
     if (people.hasAdmin || !this.#isSetUpToken(token)) {
       this.#wrong.add();
-      security.audit.note({ who: stranger(address), act: "setUp", result: "Denied" });
+      security.audit.note({ who: unauthenticated(address), act: "setUp", result: "Denied" });
       const sentence = people.hasAdmin
         ? "The console is set up already. Sign in."
         : "This link is not the one that the server printed last. Look there for the right one.";
@@ -120,7 +120,7 @@ function mustFit(schema: z.ZodType, value: string, sentence: string): void {
   if (!schema.safeParse(value).success) throw new RunnelError("Invalid", "set up", sentence);
 }
 
-function stranger(address: string): Actor {
+function unauthenticated(address: string): Actor {
   return { kind: "unauthenticated", id: "", name: "", person: "", address };
 }
 

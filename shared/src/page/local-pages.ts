@@ -1,5 +1,5 @@
-// Pages on this machine's loopback, while any is asked for: the door is opened for the first one, and what it needs is loaded only
-// then.
+// Pages on this machine's loopback, while any is asked for: the door is opened for the first one, and what it needs is
+// loaded only then.
 import { RunnelError } from "../errors.ts";
 import type { Download } from "./downloads.ts";
 import type { PageDoor, PageDoorSettings } from "./page-door.ts";

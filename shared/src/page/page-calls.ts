@@ -26,7 +26,7 @@ const FirstText = z.strictObject({ session: z.string() });
 export interface EnteredPage<Who> {
   /** Names whom the page belongs to. */
   who: Who;
-  /** To be called once when the page is gone. */
+  /** Is called once, when the page is gone. */
   leave(): void;
 }
 

@@ -1,4 +1,4 @@
-// Pages over TLS, on a listener that others have too: judges requests and upgrades, and bounds what strangers take. What
+// Pages over TLS, on a listener that others have too: judges requests and upgrades, and bounds what anybody takes. What
 // answers HTTP is loaded with the first page.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";

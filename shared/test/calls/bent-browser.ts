@@ -1,6 +1,7 @@
 // A bent browser for the tests of pages: it says of itself what it likes, as a browser would not let a page.
 import { once } from "node:events";
 import { type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
+import { request as secureRequest } from "node:https";
 import { WebSocket } from "ws";
 
 export type { WebSocket } from "ws";
@@ -17,15 +18,18 @@ export interface Asked {
   body?: string;
   /** Sends no length before the body. */
   isChunked?: boolean;
+  /** Asks over TLS, and takes any certificate. */
+  isSecure?: boolean;
 }
 
 /** Sends one request with exactly these headers, besides the right Host. */
 export async function ask(
   port: number,
   path: string,
-  { method = "GET", headers = {}, body, isChunked }: Asked = {},
+  { method = "GET", headers = {}, body, isChunked, isSecure = false }: Asked = {},
 ): Promise<Answer> {
-  const sent = request({
+  const sent = (isSecure ? secureRequest : request)({
+    rejectUnauthorized: false,
     host: "127.0.0.1",
     port,
     path,
@@ -76,8 +80,12 @@ export async function dial(
   port: number,
   headers: Record<string, string> = ownOrigin(port),
   path = "/calls",
+  isSecure = false,
 ): Promise<{ status: number; socket: WebSocket }> {
-  const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers: { host: `127.0.0.1:${port}`, ...headers } });
+  const socket = new WebSocket(`${isSecure ? "wss" : "ws"}://127.0.0.1:${port}${path}`, {
+    headers: { host: `127.0.0.1:${port}`, ...headers },
+    rejectUnauthorized: false,
+  });
   // Ended here, before it was opened.
   socket.on("error", () => undefined);
   const refused = new Promise<number>((done) => {

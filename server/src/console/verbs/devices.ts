@@ -1,6 +1,6 @@
 // Devices: own ones by everybody, all by an admin, who also changes rights.
 import { RunnelError } from "@runnel/shared";
-import { ACTS, shown } from "../../admin/acts.ts";
+import { ACTS, listedDevice } from "../../admin/acts.ts";
 import { ADMIN_REQUESTS, ADMIN_RESULTS } from "../../admin/messages.ts";
 import { consoleVerb } from "../console-verb.ts";
 
@@ -12,7 +12,7 @@ export const devices = consoleVerb(
       if (role === "admin") return ACTS.devices(deps, actor, request);
       deps.security.audit.note({ who: actor, act: "devices", result: "done" });
       const own = deps.security.devices.list().filter(({ person }) => person === name);
-      return { devices: own.map((device) => shown(deps, device)) };
+      return { devices: own.map((device) => listedDevice(deps, device)) };
     },
   },
 );
@@ -25,7 +25,7 @@ export const revoke = consoleVerb(
       if (role !== "admin") {
         const isOwn = deps.security.devices.list().some(({ id, person }) => id === request.device && person === name);
         if (!isOwn) {
-          // Nobody learns which devices others have.
+          // The answer says nothing about the devices of others.
           deps.security.audit.note({ who: actor, act: "revoke", object: request.device, result: "NotFound" });
           throw new RunnelError("NotFound", "revoke", "You have no such device. Name one of yours by its id.");
         }

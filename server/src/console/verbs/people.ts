@@ -35,7 +35,7 @@ export const addPerson = consoleVerb(
 
 export const changePerson = consoleVerb(
   {
-    /** What is left out stays; `password`: null takes it away. */
+    /** Leaves as it is what is not named; `password`: null takes it away. */
     asks: z.object({ name: personName, role: role.optional(), password: newPassword.nullable().optional() }),
     gives: z.object({ person }),
   },

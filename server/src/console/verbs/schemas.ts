@@ -22,7 +22,7 @@ export const person = z.object({
   createdMs: z.number(),
   /** Count of devices of this name that are not revoked. */
   devices: z.int(),
-  /** One of the devices is connected, or somebody is signed in. */
+  /** True while a device is connected, or the person signed in. */
   isOn: z.boolean(),
 });
 

@@ -22,6 +22,7 @@ const schemas = {
 
 export const whoAmI = consoleVerb(schemas, {
   role: "user",
+  isUse: true,
   async handle({ people, hostname, facts }, _request, { name, role: own, session }) {
     return {
       name,
