@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { type CallClient, isRunnelError, type CallPart, RunnelError } from "@runnel/shared";
 import { withAgent } from "../app/src/cli/agent-connection.ts";
 import { formatBytes, formatSaved } from "../app/src/cli/format.ts";
+import { askServer } from "../server/src/admin/admin-client.ts";
 import { AGENT_VERBS } from "../app/src/verbs/index.ts";
 import { wireTotal } from "../app/src/agent/mount-status.ts";
 import { makeDemo } from "./demo.ts";
@@ -16,6 +17,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 const DEMO = join(ROOT, "demo");
 const DRIVE = join(ROOT, "drive");
 const SETUP = join(ROOT, ".setup");
+const DATA = join(SETUP, "demo");
 const LIVE_MS = 1000;
 
 type AgentClient = CallClient<typeof AGENT_VERBS>;
@@ -75,6 +77,7 @@ async function show(client: AgentClient, url: string): Promise<void> {
   await client.ask("mount", { url, mountpoint: DRIVE, mode: "sync" });
   try {
     console.log(OPENING);
+    console.log(await describePages(client));
     const live = new LiveLine();
     await client.ask(
       "watch",
@@ -110,6 +113,17 @@ const OPENING = `
 
 Ctrl-C unmounts and ends everything.
 `;
+
+/** Says where the window and the console are: links that are good once, for a minute. */
+async function describePages(client: AgentClient): Promise<string> {
+  const window = await client.ask("openPage", { way: "link" });
+  const server = await askServer(DATA, "console", { way: "link" });
+  return `In your browser, each once and within a minute:
+The window of your drives: ${window.opens}
+The console of the server: ${server.opens}
+New links: node_modules/.bin/runnel ui --print, node_modules/.bin/runnel console --print --data .setup/demo
+`;
+}
 
 function describe({ mounts }: CallPart<(typeof AGENT_VERBS)["watch"]>): string {
   const [mount] = mounts;

@@ -12,8 +12,8 @@ export const CONSOLE_LIMITS = {
   /** All sessions; with one more the one that was used longest ago ends. */
   sessions: 1000,
   /** Pages that are open at once, of a session and of all. */
-  pagesOfSession: 16,
-  pages: 256,
+  pagesOfSession: 8,
+  pages: 1000,
   /** Requests of pages that are not answered yet. With one more, one of them is dropped by chance. */
   requests: 32,
   /** A request that is not answered by then, or whose answer is not taken, is dropped. */

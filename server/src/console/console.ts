@@ -11,7 +11,6 @@ import {
   type PageRefusal,
   SecurePages,
   Tickets,
-  WrongTokens,
 } from "@runnel/shared/page";
 import type { Actor } from "../audit/audit-entry.ts";
 import type { ConsoleHosts } from "./console-hosts.ts";
@@ -37,7 +36,6 @@ export class Console {
   readonly pages: SecurePages;
   readonly #deps: ConsoleDeps;
   readonly #signIn: SignInRoutes;
-  readonly #wrong: WrongTokens;
   readonly #downloads: Tickets<Download>;
   readonly #calls: PageCalls<ConsoleSession>;
   readonly #local: LocalPages<ConsoleSession, SessionStart>;
@@ -57,8 +55,7 @@ export class Console {
       problem,
     };
     this.#deps = deps;
-    this.#wrong = new WrongTokens(clock);
-    this.#signIn = new SignInRoutes(deps, this.#wrong);
+    this.#signIn = new SignInRoutes(deps);
     this.#downloads = new Tickets(clock);
     this.#calls = new PageCalls({ ...calls, enter: (token, end) => this.#enter(token, end) });
     this.#local = new LocalPages(
@@ -114,14 +111,8 @@ export class Console {
   }
 
   #download(ticket: string): Download {
-    const { waitMs } = this.#wrong;
-    if (waitMs > 0)
-      throw new RunnelError("Busy", "fetch a file", "Too many wrong tickets came. Try again in a moment.", {
-        detail: { retryAfterMs: waitMs },
-      });
     const download = this.#downloads.redeem(ticket);
     if (download !== undefined) return download;
-    this.#wrong.add();
     throw new RunnelError("Denied", "fetch a file", "This file was fetched, or has waited too long. Ask for it again.");
   }
 

@@ -3,7 +3,7 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { RunnelError } from "@runnel/shared";
-import { jsonOf, type PageContext, type PageRoutes, type WrongTokens } from "@runnel/shared/page";
+import { jsonOf, type PageContext, type PageRoutes } from "@runnel/shared/page";
 import { z } from "zod";
 import type { Actor } from "../audit/audit-entry.ts";
 import type { Person } from "../auth/people-file.ts";
@@ -21,13 +21,11 @@ const SetUp = z.strictObject({ token: z.string().max(256), name: z.string().max(
 
 export class SignInRoutes {
   readonly #deps: ConsoleDeps;
-  readonly #wrong: WrongTokens;
-  /** Good until there is an admin, and in this process only. */
+  /** Good until there is an admin, and in this process only. Nobody guesses 256 bits, so wrong ones are not counted. */
   readonly #setUpToken = randomBytes(TOKEN_BYTES);
 
-  constructor(deps: ConsoleDeps, wrong: WrongTokens) {
+  constructor(deps: ConsoleDeps) {
     this.#deps = deps;
-    this.#wrong = wrong;
   }
 
   /** Returns undefined when the console is set up. */
@@ -71,13 +69,7 @@ export class SignInRoutes {
 
   async #setUp({ token, name, password }: z.output<typeof SetUp>, address: string): Promise<Person> {
     const { people, security } = this.#deps;
-    const { waitMs } = this.#wrong;
-    if (waitMs > 0)
-      throw new RunnelError("Busy", "set up", "Too many wrong links were tried. Try again in a moment.", {
-        detail: { retryAfterMs: waitMs },
-      });
     if (people.hasAdmin || !this.#isSetUpToken(token)) {
-      this.#wrong.add();
       security.audit.note({ who: unauthenticated(address), act: "setUp", result: "Denied" });
       const sentence = people.hasAdmin
         ? "The console is set up already. Sign in."

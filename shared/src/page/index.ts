@@ -11,4 +11,3 @@ export type { PagePlace } from "./request-guard.ts";
 export { jsonOf } from "./request-body.ts";
 export { Tickets } from "./tickets.ts";
 export { TokenTable } from "./tokens.ts";
-export { WrongTokens } from "./wrong-tokens.ts";

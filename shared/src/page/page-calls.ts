@@ -65,14 +65,23 @@ export class PageCalls<Who> {
     const rest = afterFirstText(carrier, (text) => {
       timer.cancel();
       const said = sessionOf(text);
-      const end = (sentence: string): void => carrier.close(CLOSE_SESSION_ENDED, sentence);
+      let calls: CallServer | undefined;
+      let ended: string | undefined;
+      const close = (): void => carrier.close(CLOSE_SESSION_ENDED, ended);
+      const end = (sentence: string): void => {
+        ended = sentence;
+        // The call that ended the session is still answered.
+        calls?.finish();
+        const last = this.#settings.clock.after(PAGE_LIMITS.finishMs, close);
+        carrier.onClose(() => last.cancel());
+      };
       const entered = this.#settings.enter(token ?? said, end);
       if ("sentence" in entered) {
         carrier.close(entered.isForNow ? CLOSE_TRY_AGAIN : CLOSE_SESSION_ENDED, entered.sentence);
         return;
       }
       owned();
-      this.#serve({ ...rest, close: () => this.#close(carrier) }, entered);
+      calls = this.#serve({ ...rest, close: () => this.#close(carrier, ended) }, entered);
     });
   }
 
@@ -82,7 +91,7 @@ export class PageCalls<Who> {
     for (const calls of this.#calls) calls.finish();
   }
 
-  #serve(carrier: Carrier, { who, leave }: EnteredPage<Who>): void {
+  #serve(carrier: Carrier, { who, leave }: EnteredPage<Who>): CallServer {
     const { version, clock, table, handle, problem } = this.#settings;
     const calls = new CallServer(carrier, {
       hello: { protocol: PAGE_PROTOCOL, version, features: [] },
@@ -98,11 +107,12 @@ export class PageCalls<Who> {
       this.#calls.delete(calls);
       leave();
     });
+    return calls;
   }
 
-  #close(carrier: WsCarrier): void {
-    if (this.#isFinishing === undefined) carrier.close();
-    else carrier.close(CLOSE_SESSION_ENDED, this.#isFinishing);
+  #close(carrier: WsCarrier, ended = this.#isFinishing): void {
+    if (ended === undefined) carrier.close();
+    else carrier.close(CLOSE_SESSION_ENDED, ended);
   }
 }
 
