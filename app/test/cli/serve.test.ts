@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { parseConnections, parseListen, parseTerm, parseVolumes } from "../../src/cli/verbs/serve.ts";
+import { parseAddresses, parseConnections, parseListen, parseTerm, parseVolumes } from "../../src/cli/verbs/serve.ts";
 
 describe("where a server listens", () => {
   test.each<[string, string, number]>([
@@ -45,4 +45,11 @@ test("a count of connections is a whole number from 1 to 100,000", () => {
   expect([parseConnections("1"), parseConnections("4096"), parseConnections("100000")]).toEqual([1, 4096, 100_000]);
   for (const typed of ["", "0", "-1", "1.5", "1e3", "100001", "many"])
     expect(() => parseConnections(typed)).toThrow(expect.objectContaining({ kind: "Invalid" }));
+});
+
+test("an address that browsers know the console by is HOST or HOST:PORT", () => {
+  const good = ["files.example.org", "files:8443", "192.0.2.7", "[2001:db8::7]:443"];
+  expect(parseAddresses(good)).toEqual(good);
+  for (const typed of ["", "https://files", "files/", "files:port", "a b", "user@files"])
+    expect(() => parseAddresses([typed])).toThrow(expect.objectContaining({ kind: "Invalid" }));
 });

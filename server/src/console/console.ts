@@ -52,6 +52,7 @@ export class Console {
       table: TABLE,
       handle: (verb: string, request: unknown, call: Call, session: ConsoleSession): Promise<unknown> =>
         this.#handle(verb, request, call, session),
+      authorize: (verb: string, session: ConsoleSession): void => this.#authorize(verb, session),
       problem,
     };
     this.#deps = deps;
@@ -116,30 +117,32 @@ export class Console {
     throw new RunnelError("Denied", "fetch a file", "This file was fetched, or has waited too long. Ask for it again.");
   }
 
-  async #handle(verb: string, request: unknown, call: Call, session: ConsoleSession): Promise<unknown> {
-    const { sessions, security } = this.#deps;
-    const row = TABLE[verb];
+  /** @throws RunnelError Denied for a verb that is not for the role of its caller. */
+  #authorize(verb: string, session: ConsoleSession): void {
     const caller = this.#callerOf(session);
-    if (row === undefined || caller === undefined)
-      throw new RunnelError("Denied", verb, "You are not signed in any more. Sign in again.");
-    if (row.isUse === true) sessions.use(session);
-    if (row.role === "admin" && caller.role !== "admin") {
-      security.audit.note({ who: caller.actor, act: "administer", object: verb, result: "Denied" });
-      throw new RunnelError("Denied", verb, "Only an admin of this server may do that. Ask one.");
-    }
-    return row.handle(this.#deps, request, caller, call);
+    if (TABLE[verb]?.role !== "admin" || caller.role === "admin") return;
+    this.#deps.security.audit.note({ who: caller.actor, act: "administer", object: verb, result: "Denied" });
+    throw new RunnelError("Denied", verb, "Only an admin of this server may do that. Ask one.");
   }
 
-  /** Looks up the role at each request, since it may have become another. */
-  #callerOf(session: ConsoleSession): Caller | undefined {
+  async #handle(verb: string, request: unknown, call: Call, session: ConsoleSession): Promise<unknown> {
+    const row = TABLE[verb];
+    const caller = this.#callerOf(session);
+    if (row?.isUse === true) this.#deps.sessions.use(session);
+    return row?.handle(this.#deps, request, caller, call);
+  }
+
+  /** Looks up the role at each request, since it may have become another. @throws RunnelError Denied */
+  #callerOf(session: ConsoleSession): Caller {
     const { people, sessions } = this.#deps;
-    if (!sessions.list().includes(session)) return undefined;
+    const denied = new RunnelError("Denied", "ask", "You are not signed in any more. Sign in again.");
+    if (!sessions.list().includes(session)) throw denied;
     if (session.isLocal) {
       const actor: Actor = { kind: "admin", id: "", name: session.name, person: "", address: "" };
       return { name: "", role: "admin", session, actor, offer: (download) => this.#local.offer(download) };
     }
     const person = people.find(session.name);
-    if (person === undefined) return undefined;
+    if (person === undefined) throw denied;
     const { name, role } = person;
     const offer = async (download: Download): Promise<string> => this.#downloads.issue(download);
     return { name, role, session, actor: actorOf(person, session.address), offer };

@@ -5,19 +5,6 @@ import fc from "fast-check";
 import { CONSOLE_VERBS } from "../../src/console/verbs/index.ts";
 import { ConsoleRig, PASSWORD } from "./console-rig.ts";
 
-/** Requests that fit their verbs. */
-const SAMPLES: Record<string, object> = {
-  addPerson: { name: "Eve", role: "admin", password: PASSWORD },
-  changePerson: { name: "Bob", role: "admin" },
-  removePerson: { name: "Ada", revokesDevices: true },
-  revoke: { device: "laptop" },
-  setRight: { device: "laptop", volume: "docs", right: "write" },
-  invite: { volume: "docs", isReadOnly: false, person: "", lastsMs: 60_000 },
-  withdraw: { invite: "x" },
-  setPassword: { before: PASSWORD, password: "another password" },
-  endSession: { id: "1" },
-};
-
 const FOR_ADMINS = Object.entries(CONSOLE_VERBS)
   .filter(([, { role }]) => role === "admin")
   .map(([verb]) => verb);
@@ -38,7 +25,7 @@ test("somebody who is no admin calls no verb of admins, and each try is in the a
   ])
     expect(FOR_ADMINS).toContain(verb);
   for (const verb of ["audit", "auditCsv", "settings"]) expect(FOR_ADMINS).toContain(verb);
-  for (const verb of FOR_ADMINS) expect([verb, await bob.kindOf(verb, SAMPLES[verb] ?? {})]).toEqual([verb, "Denied"]);
+  for (const verb of FOR_ADMINS) expect([verb, await bob.kindOf(verb, {})]).toEqual([verb, "Denied"]);
   const tried = (await rig.entries()).filter(({ act, result }) => act === "administer" && result === "Denied");
   expect(new Set(tried.map(({ object }) => object))).toEqual(new Set(FOR_ADMINS));
   expect(tried.every(({ who }) => who.kind === "person" && who.name === "Bob")).toBe(true);

@@ -13,6 +13,8 @@ export interface CallServerSettings {
   /** Requests that are not yet answered. */
   requestsMax: number;
   table: CallTable;
+  /** Throws when the other end may not ask a verb of the table, before its request is looked at. */
+  authorize?(verb: string): void;
   /** Answers a request that fits the schema of its verb. What it throws is sent as an error. */
   handle(verb: string, request: unknown, call: Call): Promise<unknown>;
   /** The other end broke the rules, or a request failed in a way that is a fault of this one. */
@@ -92,7 +94,7 @@ export class CallServer {
     }
   }
 
-  /** @throws RunnelError Unsupported, Invalid */
+  /** @throws RunnelError Unsupported, Invalid; what authorize() throws */
   #parse(request: { verb: string }): unknown {
     const { verb } = request;
     const { table } = this.#settings;
@@ -101,6 +103,7 @@ export class CallServer {
       const sentence = `Version ${this.#settings.hello.version} does not know "${verb}". Update it.`;
       throw new RunnelError("Unsupported", "read a request", sentence);
     }
+    this.#settings.authorize?.(verb);
     const { success, data, error: cause } = schemas.asks.safeParse(request);
     if (success) return data;
     throw new RunnelError("Invalid", verb, "The request has a shape that is not known here.", { cause });

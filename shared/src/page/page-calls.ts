@@ -39,6 +39,8 @@ export interface PageRefusal {
 export interface PageCallsSettings<Who> extends Pick<CallServerSettings, "table" | "problem"> {
   version: string;
   clock: Clock;
+  /** Throws when a page of `who` may not ask a verb of the table, before its request is looked at. */
+  authorize?(verb: string, who: Who): void;
   /** Answers a request of a page of `who` that fits the schema of its verb. */
   handle(verb: string, request: unknown, call: Call, who: Who): Promise<unknown>;
   /** Lets a page in by the token of a page session; `end` closes the page when its session ends. */
@@ -92,13 +94,14 @@ export class PageCalls<Who> {
   }
 
   #serve(carrier: Carrier, { who, leave }: EnteredPage<Who>): CallServer {
-    const { version, clock, table, handle, problem } = this.#settings;
+    const { version, clock, table, handle, problem, authorize } = this.#settings;
     const calls = new CallServer(carrier, {
       hello: { protocol: PAGE_PROTOCOL, version, features: [] },
       clock,
       helloMs: PAGE_LIMITS.sessionMs,
       requestsMax: PAGE_LIMITS.requests,
       table,
+      authorize: (verb) => authorize?.(verb, who),
       handle: (verb, request, call) => handle(verb, request, call, who),
       ...(problem === undefined ? {} : { problem }),
     });
