@@ -1,4 +1,4 @@
-// The file of the people who may sign in to the console [F200]: of a password it keeps what a slow function made of it,
+// The file of the people who may sign in to the console [F210]: of a password it keeps what a slow function made of it,
 // never the password itself.
 import type { DiskRoot } from "@runnel/shared";
 import { RunnelError, readWhole, replaceWhole } from "@runnel/shared";

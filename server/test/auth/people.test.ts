@@ -24,7 +24,7 @@ async function reopen(): Promise<void> {
   people = await People.open(root, clock);
 }
 
-describe("[F200] the people of a server", () => {
+describe("[F210] the people of a server", () => {
   test("are there after a crash as soon as they were answered, and no password is on the disk", async () => {
     await people.setUp("Ada", PASSWORD);
     await people.add("Bob", "user", "bobs own password");

@@ -1,5 +1,5 @@
-// Page sessions: whom a token lets in. In the engine here each is a browser's tab that came with a ticket, and ends when
-// no page of it was open for a while.
+// Page sessions: whom a token lets in. In the engine here each is a browser's tab that came with a ticket, and ends
+// when no page of it was open for a while.
 import { RunnelError } from "../errors.ts";
 import type { Clock, Timer } from "../host/clock.ts";
 import type { EnteredPage } from "./page-calls.ts";

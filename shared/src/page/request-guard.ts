@@ -16,7 +16,7 @@ export interface RequestHead {
   headers: IncomingHttpHeaders;
 }
 
-/** Where pages are shown. */
+/** Place where pages are shown. */
 export interface PagePlace {
   isSecure: boolean;
   /** The Host of a request is one under which pages are shown. */

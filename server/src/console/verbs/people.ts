@@ -44,7 +44,7 @@ export const changePerson = consoleVerb(
     async handle(deps, { name, role: given, password }, { actor, session }) {
       const act = { who: actor, act: "personChange", object: name, detail: describe(given, password) } as const;
       const changed = await deps.security.audit.perform(act, () => deps.people.change(name, { role: given, password }));
-      // What goes on in them was begun with the role of before, or by who knew the password of before.
+      // Ends with them what was begun with the role of before, or by who knew the password of before.
       const sentence = "An admin has changed your role or your password. Sign in again.";
       deps.sessions.end((each) => isOf(each, name) && each.id !== session.id, sentence);
       return { person: shown(deps, changed) };
