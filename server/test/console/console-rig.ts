@@ -30,6 +30,7 @@ import { ConsoleHosts } from "../../src/console/console-hosts.ts";
 import { ConsoleSessions } from "../../src/console/console-sessions.ts";
 import { Console } from "../../src/console/console.ts";
 import { CONSOLE_VERBS } from "../../src/console/verbs/index.ts";
+import type { Engines } from "../../src/engines.ts";
 import type { RunningServer } from "../../src/server-api.ts";
 
 export const PASSWORD = "correct horse battery";
@@ -91,6 +92,8 @@ export class ConsoleRig {
       security,
       hostname: "files",
       people: security.people,
+      // Verbs that need more of them have tests of their own (server/test/live/), and with a real server.
+      engines: { overview: { volumes: async () => [] } } as unknown as Engines,
       tries: new SignInTries(clock),
       sessions,
       clock,
