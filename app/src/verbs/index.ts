@@ -1,6 +1,8 @@
 // The verbs that the agent answers, in the order of the command line's help.
 import { activity } from "./activity.ts";
 import { evict } from "./pins/evict.ts";
+import { doctor } from "./help/doctor.ts";
+import { log } from "./help/log.ts";
 import { find } from "./find.ts";
 import { flush } from "./flush.ts";
 import { login } from "./login.ts";
@@ -39,6 +41,8 @@ export const AGENT_VERBS = {
   unpin,
   evict,
   folder,
+  doctor,
+  log,
   watch,
   view,
   savingsFile,

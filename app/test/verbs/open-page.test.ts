@@ -45,10 +45,12 @@ test("a page may call these verbs, and may name no files of this machine", () =>
   const table = pageTable(AGENT_VERBS);
   expect(Object.keys(table).toSorted()).toEqual([
     "activity",
+    "doctor",
     "evict",
     "find",
     "flush",
     "folder",
+    "log",
     "login",
     "logout",
     "mount",

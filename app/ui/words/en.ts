@@ -108,6 +108,11 @@ export const WORDS = {
   addNeedsInvite: "Paste the invite or the address that you were given.",
   addNeedsMountpoint: "Say where the drive is to appear.",
 
+  doctorTitle: "Is everything in order?",
+  doctorFine: "Fine",
+  doctorLook: "Look at this",
+  logTitle: "The agent's log",
+  logEmpty: "Nothing has been logged yet.",
   helpAgent: "The agent",
   helpVersion: "Version",
   helpProcess: "Process",
