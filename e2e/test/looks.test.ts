@@ -1,6 +1,6 @@
 // Looks of every view of the window: in both sizes, light and dark, full, empty, and without the agent. Nothing that
-// axe finds, nothing that goes over the edge, nothing that moves when it comes. The shots of all lie side by side in one
-// page, for a person to look at: e2e/looks/index.html.
+// axe finds, nothing that goes over the edge, nothing that moves when it comes. The shots of all lie side by side in
+// one page, for a person to look at: e2e/looks/index.html.
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

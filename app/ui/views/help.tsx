@@ -73,7 +73,7 @@ interface Checks {
   checks: { about: string; isFine: boolean; sentence: string; next: string | null }[];
 }
 
-/** What keeps drives from working, looked at again for as long as the page is seen. */
+/** Checks for what keeps drives from working, looked at again for as long as the page is seen. */
 function Doctor(): ReactNode {
   const { calls } = useAgent();
   const { result, problem } = useAnswer<Checks>(calls, "doctor", NOTHING, DOCTOR_AGAIN_MS);

@@ -1,4 +1,4 @@
-// What `runnel doctor` looks at on a computer, and the end of its log.
+// Checks of a computer by `runnel doctor`, and the end of a log.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -7,11 +7,11 @@ import prettyBytes from "pretty-bytes";
 
 /** Result of a look, for a person. */
 export interface Checked {
-  /** What was looked at, in a word or two. */
+  /** Subject, in a word or two. */
   about: string;
   isFine: boolean;
   sentence: string;
-  /** What to do about it; null where nothing is to be done. */
+  /** Says what to do about it; null where nothing is to be done. */
   next: string | null;
 }
 
