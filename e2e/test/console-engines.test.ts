@@ -1,0 +1,216 @@
+// Engines behind the console, at a real server with real drives: volumes that are made while it runs, who waits for
+// whom, what is open, and connections that are ended. Looked at over the console's own calls, and on the disk.
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { CallClient, RealClock, WsCarrier } from "@runnel/shared";
+import { CONSOLE_VERBS } from "@runnel/server/internals";
+import { dial, enterByLink, type WebSocket } from "@runnel/shared/test/calls/bent-browser.ts";
+import {
+  type Device,
+  type RunResult,
+  Sandbox,
+  type ServerProcess,
+  refusalOf,
+  run,
+  waitFor,
+} from "../src/harness/index.ts";
+
+/** Long enough to look at a change that waits. */
+const LEASE_TERM_S = 15;
+
+let sandbox: Sandbox;
+let server: ServerProcess;
+let one: Device;
+let other: Device;
+const sockets: WebSocket[] = [];
+
+type Console = CallClient<typeof CONSOLE_VERBS>;
+
+beforeEach(async () => {
+  sandbox = new Sandbox();
+  sandbox.makeFolder("srv", "photos", "inner");
+  sandbox.makeFolder("outside");
+  symlinkSync(sandbox.path("outside"), sandbox.path("srv", "link"));
+  writeFileSync(sandbox.path("srv", "photos", "one.txt"), "one\n");
+  server = await start("127.0.0.1:0");
+  [one, other] = [sandbox.device("a"), sandbox.device("b")];
+}, 60_000);
+
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.terminate();
+  await sandbox.cleanup();
+}, 60_000);
+
+function start(listen: string): Promise<ServerProcess> {
+  const volumes = { docs: sandbox.makeFolder("served") };
+  return sandbox.startServer({ volumes, listen, leaseTerm: LEASE_TERM_S, args: ["--offer", sandbox.path("srv")] });
+}
+
+async function openConsole(): Promise<Console> {
+  const { page } = (await one.ask(["console", "--print", "--data", sandbox.path("data")])) as {
+    page: { link: string };
+  };
+  const { port, hash } = new URL(page.link);
+  const { session } = JSON.parse((await enterByLink(Number(port), hash.slice(1))).text) as { session: string };
+  const { socket } = await dial(Number(port));
+  sockets.push(socket);
+  socket.send(JSON.stringify({ session }));
+  const opened = await CallClient.open(new WsCarrier(socket), CONSOLE_VERBS, {
+    hello: { protocol: 1, version: "page", features: [] },
+    clock: new RealClock(),
+    deadlineMs: 10_000,
+    operation: "ask",
+    sentences: { silent: "Silent.", ended: "Ended.", notUnderstood: "Not understood." },
+  });
+  if (opened === undefined) throw new Error("The console did not let the page in.");
+  return opened.client;
+}
+
+function sh(folder: string, script: string): Promise<RunResult> {
+  return run("sh", ["-c", script], { cwd: folder });
+}
+
+async function mounted(device: Device): Promise<string[]> {
+  const { mounts } = (await device.status()) as unknown as { mounts: { state: string }[] };
+  return mounts.map(({ state }) => state);
+}
+
+async function kindOf(asked: Promise<unknown>): Promise<string> {
+  return asked.then(
+    () => "done",
+    (error: unknown) => (error as { kind: string }).kind,
+  );
+}
+
+test("a volume is made of an offered folder, mounted at once, there after a kill, stopped and served again", async () => {
+  const page = await openConsole();
+  const path = (...parts: string[]): string => sandbox.path("srv", ...parts);
+  const { folders } = await page.ask("offered", { path: sandbox.path("srv") });
+  expect(folders).toEqual([{ name: "photos", path: path("photos"), volume: null }]);
+  for (const [name, folder, kind] of [
+    ["photos", path("link"), "NotFolder"],
+    ["photos", `${path("photos")}/../../outside`, "Invalid"],
+    ["photos", sandbox.path("outside"), "Denied"],
+    ["photos", sandbox.path("data"), "Denied"],
+    ["photos", path("nothing"), "NotFound"],
+    ["../photos", path("photos"), "Invalid"],
+    ["docs", path("photos"), "Exists"],
+  ] as const)
+    expect([name, folder, await kindOf(page.ask("createVolume", { name, folder }))]).toEqual([name, folder, kind]);
+
+  const asked = [
+    page.ask("createVolume", { name: "photos", folder: path("photos") }),
+    page.ask("createVolume", { name: "again", folder: path("photos") }),
+  ];
+  expect(await Promise.all(asked.map(kindOf))).toEqual(["done", "Invalid"]);
+  expect(await kindOf(page.ask("createVolume", { name: "inner", folder: path("photos", "inner") }))).toBe("Invalid");
+  const drive = sandbox.makeFolder("drive");
+  await one.mount(`${server.url}/photos`, drive);
+  expect((await sh(drive, "cat one.txt && echo two > two.txt")).stdout).toBe("one\n");
+  await one.flush(drive, { up: true });
+  expect(readFileSync(path("photos", "two.txt"), "utf8")).toBe("two\n");
+
+  await server.kill();
+  const { port } = server;
+  const clash = ["serve", "--volume", `photos=${sandbox.path("outside")}`, "--data", sandbox.path("data"), "--json"];
+  expect(refusalOf(await one.runnel(clash))).toMatchObject({ code: 2, kind: "Invalid" });
+  server = await start(`127.0.0.1:${port}`);
+  const after = await openConsole();
+  const { volumes } = await after.ask("volumes", {});
+  expect(volumes.map(({ name, isMade, isStopped }) => [name, isMade, isStopped])).toEqual([
+    ["docs", false, false],
+    ["photos", true, false],
+  ]);
+  await waitFor(async () => (await mounted(one))[0] === "connected", 20_000, "the drive to be connected again");
+  expect((await sh(drive, "cat two.txt")).stdout).toBe("two\n");
+
+  const { entries, isWhole } = await after.ask("browse", { volume: "photos", path: "" });
+  expect([entries.map(({ name, kind }) => `${kind} ${name}`), isWhole]).toEqual([
+    ["folder inner", "file one.txt", "file two.txt"],
+    true,
+  ]);
+  expect(await kindOf(after.ask("browse", { volume: "photos", path: "../.." }))).toBe("NotFound");
+  await waitFor(
+    async () => (await after.ask("volumes", {})).volumes[1]?.files === 2,
+    10_000,
+    "the files of the volume to be counted",
+  );
+  expect(await kindOf(after.ask("setVolume", { name: "docs", isServed: false }))).toBe("Invalid");
+  await after.ask("setVolume", { name: "photos", isServed: false });
+  await waitFor(async () => (await mounted(one))[0] === "offline", 10_000, "the drive to be offline");
+  await after.ask("setVolume", { name: "photos", isServed: true });
+  await waitFor(async () => (await mounted(one))[0] === "connected", 30_000, "the drive to be connected once more");
+  expect((await sh(drive, "echo three > three.txt")).code).toBe(0);
+  expect(await after.ask("overview", {})).toMatchObject({ devices: 0, connections: 1, omitted: 0 });
+  const log = (await one.ask(["audit", "--data", sandbox.path("data")])) as {
+    entries: { act: string; result: string }[];
+  };
+  const acts = log.entries.map(({ act, result }) => `${act} ${result}`);
+  for (const act of [
+    "volumeMake done",
+    "volumeMake NotFolder",
+    "volumeMake Exists",
+    "volumeStop done",
+    "volumeResume done",
+  ])
+    expect(acts).toContain(act);
+}, 120_000);
+
+test("who waits for whom is shown while it lasts, with what is open; a connection that is ended comes back", async () => {
+  const page = await openConsole();
+  const [here, there] = [sandbox.makeFolder("here"), sandbox.makeFolder("there")];
+  await one.mount(`${server.url}/docs`, here);
+  await other.mount(`${server.url}/docs`, there);
+  await sh(here, "echo first > report.txt");
+  // Both follow its folder now. A file that was made here and not opened since is none that is open.
+  for (const drive of [here, there]) expect((await sh(drive, "ls; cat report.txt")).stdout).toContain("first");
+  await waitFor(
+    async () => (await page.ask("openFiles", {})).openFiles.some(({ path }) => path === "report.txt"),
+    10_000,
+    "the file to be open",
+  );
+  const { connections } = await page.ask("connections", {});
+  expect(connections.map(({ volumes, address }) => [volumes, address])).toEqual([
+    [["docs"], "127.0.0.1"],
+    [["docs"], "127.0.0.1"],
+  ]);
+  const paged = await page.ask("connections", { limit: 1 });
+  const rest = await page.ask("connections", { limit: 1, after: paged.after ?? "" });
+  expect([...paged.connections, ...rest.connections].map(({ id }) => id)).toEqual(connections.map(({ id }) => id));
+  expect(rest.after).toBeNull();
+
+  const asleep = other.agentPid();
+  process.kill(asleep, "SIGSTOP");
+  try {
+    const saving = sh(here, "echo second > report.txt");
+    const [recall] = await waitFor(
+      async () => {
+        const { recalls } = await page.ask("leases", {});
+        return recalls.length > 0 ? recalls : undefined;
+      },
+      10_000,
+      "the save to wait",
+    );
+    expect(recall).toMatchObject({ volume: "docs", path: "report.txt" });
+    expect(recall?.holders).toHaveLength(1);
+    expect((await page.ask("leases", {})).leases.map(({ waits }) => waits.length)).toEqual([0, 1]);
+    process.kill(asleep, "SIGCONT");
+    expect((await saving).code).toBe(0);
+  } finally {
+    process.kill(asleep, "SIGCONT");
+  }
+  expect((await page.ask("leases", {})).recalls).toEqual([]);
+
+  const [first] = connections;
+  await page.ask("disconnect", { connection: first?.id ?? "" });
+  await waitFor(
+    async () => {
+      const now = (await page.ask("connections", {})).connections;
+      return now.length === 2 && now.every(({ id }) => id !== first?.id);
+    },
+    20_000,
+    "the client to connect again",
+  );
+  expect(await kindOf(page.ask("disconnect", { connection: first?.id ?? "" }))).toBe("NotFound");
+  expect((await sh(here, "cat report.txt && echo third > report.txt")).stdout).toBe("second\n");
+}, 120_000);
