@@ -64,6 +64,7 @@ export const disconnect = consoleVerb(
   { asks: z.object({ connection: z.string().max(20) }), gives: z.object({ connection: z.string() }) },
   {
     role: "admin",
+    isUse: true,
     async handle({ engines }, { connection }, { actor }) {
       await engines.live.disconnect(actor, connection);
       return { connection };

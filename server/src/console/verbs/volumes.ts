@@ -27,6 +27,7 @@ export const createVolume = consoleVerb(
   { asks: z.object({ name, folder: path }), gives: z.object({ name: z.string() }) },
   {
     role: "admin",
+    isUse: true,
     async handle({ engines }, request, { actor }) {
       await engines.maker.create(actor, { name: request.name, folder: request.folder });
       return { name: request.name };
@@ -39,6 +40,7 @@ export const setVolume = consoleVerb(
   { asks: z.object({ name, isServed: z.boolean() }), gives: z.object({ name: z.string(), isServed: z.boolean() }) },
   {
     role: "admin",
+    isUse: true,
     async handle({ engines }, request, { actor }) {
       await engines.maker.setServed(actor, request.name, request.isServed);
       return { name: request.name, isServed: request.isServed };
@@ -59,6 +61,7 @@ export const browse = consoleVerb(
   },
   {
     role: "user",
+    isUse: true,
     async handle(deps, request, caller) {
       if (ownVolumes(deps, caller)?.has(request.volume) === false) {
         deps.security.audit.note({ who: caller.actor, act: "browse", object: request.volume, result: "NotFound" });
@@ -83,6 +86,7 @@ export const offered = consoleVerb(
   },
   {
     role: "admin",
+    isUse: true,
     async handle({ engines }, request, { actor }) {
       const { rows, after } = await engines.offeredFolders(actor, request.path, request);
       return { folders: rows, after, above: engines.above(request.path) };
