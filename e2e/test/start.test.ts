@@ -41,6 +41,8 @@ test("serves ./demo and maps it at ./drive until Ctrl-C", async () => {
   expect(shown).toMatch(/\n\/\* changed \*\/\n[^]*Saved: \d+ %/);
   await waitFor(() => /Programs wrote \d+.* MiB, .* saved\n/.test(said), 10_000, "the live line");
 
+  for (const place of ["window of your drives", "console of the server"])
+    expect(said).toMatch(new RegExp(`^The ${place}: http://127\\.0\\.0\\.1:\\d+/#[\\w-]{43}$`, "m"));
   started.kill("SIGINT");
   expect(await once(started, "exit")).toEqual([0, null]);
   expect(said).toMatch(/Unmounted \.\/drive and ended server and agent\. \.\/demo stays\.\n$/);
