@@ -1,139 +1,29 @@
-// Answers of the server, as the console's views take them.
+// Answers of the server about people, as the console's views take them. Those that share a file with what answers them
+// are written out here: the libraries of a browser and of Node do not go together.
+import type { z } from "zod";
+import type { AdminResult } from "../src/admin/messages.ts";
+import type { person } from "../src/console/verbs/schemas.ts";
 
-export type Role = "admin" | "user";
-export type Right = "read" | "write";
-export type StateName = "fine" | "working" | "paused" | "offline" | "attention";
+export type PersonRow = z.output<typeof person>;
+export type Role = PersonRow["role"];
+export type DeviceRow = AdminResult<"devices">["devices"][number];
+export type InviteRow = AdminResult<"invites">["invites"][number];
+export type MadeInvite = AdminResult<"invite">;
 
-/** The person who is signed in, as `me` says. */
+/** The person who is signed in, as `whoAmI` says. */
 export interface Me {
-  /** "" when the server's own user came without a password. */
+  /** "" when the page was opened over the server's socket, without a password. */
   name: string;
   role: Role;
   hasPassword: boolean;
+  /** There is an administrator who can sign in. */
+  isSetUp: boolean;
+  /** Name of the server. */
   server: string;
+  version: string;
 }
 
-export interface Overview {
-  state: StateName;
-  sentence: string;
-  next: string | null;
-  server: { name: string; version: string; startedMs: number; url: string };
-  devicesOn: number;
-  devices: number;
-  people: number;
-  transfers: number;
-  /** Bytes of contents that were saved and fetched since the start. */
-  workedBytes: number;
-  wireBytes: number;
-  volumes: VolumeRow[];
-}
-
-export interface VolumeRow {
-  name: string;
-  folder: string;
-  state: StateName;
-  /** Why it cannot be served now; "" when it can. */
-  problem: string;
-  files: number;
-  bytes: number;
-  freeBytes: number;
-  totalBytes: number;
-  devices: number;
-  devicesOn: number;
-}
-
-export interface BrowseRow {
-  name: string;
-  kind: "file" | "folder" | "link";
-  bytes: number;
-  changedMs: number;
-}
-
-export interface OfferedRow {
-  name: string;
-  path: string;
-  volume: string | null;
-}
-
-export interface PersonRow {
-  name: string;
-  role: Role;
-  hasPassword: boolean;
-  devices: number;
-  lastSeenMs: number | null;
-}
-
-export interface DeviceRow {
-  id: string;
-  name: string;
-  person: string;
-  volumes: { name: string; isReadOnly: boolean }[];
-  createdMs: number;
-  lastSeenMs: number | null;
-  revokedMs: number | null;
-  isConnected: boolean;
-}
-
-export interface InviteRow {
-  id: string;
-  volume: string;
-  isReadOnly: boolean;
-  person: string;
-  untilMs: number;
-  hasRunOut: boolean;
-  usedBy: string | null;
-}
-
-export interface MadeInvite {
-  invite: string;
-  volume: string;
-  isReadOnly: boolean;
-  address: string;
-  untilMs: number;
-}
-
-export interface ConnectionRow {
-  id: string;
-  device: string;
-  name: string;
-  person: string;
-  address: string;
-  volumes: string[];
-  sinceMs: number;
-  sentBytes: number;
-  receivedBytes: number;
-}
-
-export interface OpenFileRow {
-  volume: string;
-  path: string;
-  device: string;
-  name: string;
-  person: string;
-  sinceMs: number | null;
-}
-
-export interface LeaseRow {
-  volume: string;
-  device: string;
-  name: string;
-  folders: number | null;
-  leaseMs: number;
-  waits: string[];
-}
-
-export interface TransferRow {
-  id: string;
-  volume: string;
-  path: string;
-  direction: "up" | "down";
-  name: string;
-  doneBytes: number;
-  totalBytes: number;
-  reusedBytes: number;
-  bytesPerSecond: number;
-}
-
+/** A row of `sessions`. */
 export interface SessionRow {
   id: string;
   person: string;
@@ -142,4 +32,16 @@ export interface SessionRow {
   startedMs: number;
   lastMs: number;
   isOwn: boolean;
+}
+
+/** The answer of `settings`. */
+export interface ServerSettings {
+  name: string;
+  version: string;
+  listen: string;
+  url: string;
+  addresses: string[];
+  fingerprint: string | null;
+  dataFolder: string;
+  startedMs: number;
 }

@@ -46,7 +46,10 @@ export function App(): ReactNode {
   const line = useSyncExternalStore(calls.listen, () => calls.state);
   const [location] = useLocation();
   const view = useRef<HTMLElement>(null);
-  useEffect(() => view.current?.scrollTo(0, 0), [location]);
+  useEffect(() => {
+    // Returns a promise in newer browsers, which is no clean-up of an effect.
+    void view.current?.scrollTo(0, 0);
+  }, [location]);
   const isAdmin = me.role === "admin";
   return (
     <div className={line === "live" ? "console" : "console stale"}>

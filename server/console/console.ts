@@ -2,7 +2,7 @@
 import { createContext, useContext } from "react";
 import type { Calls } from "@runnel/shared/ui/calls.ts";
 import { formatCount } from "@runnel/shared/ui/format.ts";
-import { type Answered, useAnswer } from "@runnel/shared/ui/use-answer.ts";
+import { type Answered, useAnswer, useRows } from "@runnel/shared/ui/use-answer.ts";
 import type { TableWords } from "@runnel/shared/ui/widgets/data-table.tsx";
 import { type Say, words } from "@runnel/shared/ui/words.ts";
 import type { Me } from "./api.ts";
@@ -31,6 +31,16 @@ export const FOLLOW_MS = 2500;
 /** Asks the server; again every `everyMs`, when it is given. */
 export function useServer<Result>(verb: string, request: object = {}, everyMs?: number): Answered<Result> {
   return useAnswer<Result>(useConsole().calls, verb, request, everyMs);
+}
+
+/** Asks the server for all rows of a verb's list; again every `everyMs`, when it is given. */
+export function useServerRows<Row>(
+  verb: string,
+  list: string,
+  request: object = {},
+  everyMs?: number,
+): Answered<readonly Row[]> {
+  return useRows<string, Row>(useConsole().calls, verb, list, request, everyMs);
 }
 
 export const TABLE_WORDS: TableWords = {

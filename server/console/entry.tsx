@@ -1,14 +1,16 @@
 // Knows who is at the page: nobody yet, somebody at the door, or somebody inside, with the calls.
-import { type ReactNode, useCallback, useEffect, useState } from "react";
+import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import { Calls } from "@runnel/shared/ui/calls.ts";
 import { socketLine } from "@runnel/shared/ui/socket-line.ts";
 import type { Me } from "./api.ts";
 import { App } from "./app.tsx";
 import { ConsoleContext, say } from "./console.ts";
-import { askDoor, type DoorState, forgetSession, keptSession, setUp, signIn, takeSetUpSecret } from "./session.ts";
+import { forgetSession, hasSignIn, keptSession, setUp, signIn, takeHash } from "./session.ts";
 import { Closed, SetUp, SignIn } from "./views/door.tsx";
 
-const setUpSecret = takeSetUpSecret();
+const setUpToken = await takeHash();
+/** Interval in which the server is told that somebody uses the page, so that the session goes on. */
+const USED_MS = 60_000;
 
 export function Entry(): ReactNode {
   const [round, setRound] = useState(0);
@@ -23,7 +25,8 @@ export function Entry(): ReactNode {
 /** Tries to be inside: it dials, and shows the door when it is refused. */
 function Visit({ because, again }: { because: string; again(because: string): void }): ReactNode {
   const [inside, setInside] = useState<{ calls: Calls; me: Me }>();
-  const [door, setDoor] = useState<DoorState>();
+  const [isOutside, setOutside] = useState(false);
+  const isLeaving = useRef(false);
   const me = inside?.me;
   useEffect(() => {
     const calls = new Calls({
@@ -34,7 +37,7 @@ function Visit({ because, again }: { because: string; again(because: string): vo
     let wasIn = false;
     const stop = calls.listen(() => {
       if (calls.state === "live" && !wasIn) {
-        calls.ask<Me>("me").then(
+        calls.ask<Me>("whoAmI").then(
           (answer) => {
             wasIn = true;
             setInside({ calls, me: answer });
@@ -44,8 +47,8 @@ function Visit({ because, again }: { because: string; again(because: string): vo
       }
       if (calls.state !== "ended") return;
       forgetSession();
-      if (wasIn) again(say("sessionEnded"));
-      else void askDoor().then(setDoor, () => undefined);
+      if (wasIn) again(say(isLeaving.current ? "signedOut" : "sessionEnded"));
+      else setOutside(true);
     });
     return () => {
       stop();
@@ -53,11 +56,13 @@ function Visit({ because, again }: { because: string; again(because: string): vo
     };
   }, [again]);
 
+  useUse(inside?.calls);
+
   if (inside !== undefined && me !== undefined) {
     const signOut = async (): Promise<void> => {
-      await inside.calls.ask("signOut");
-      forgetSession();
-      again(say("signedOut"));
+      isLeaving.current = true;
+      // The session ends before its page has the answer: then the line says so.
+      await inside.calls.ask("signOut").catch(() => undefined);
     };
     return (
       <ConsoleContext value={{ calls: inside.calls, me, signOut }}>
@@ -65,25 +70,32 @@ function Visit({ because, again }: { because: string; again(because: string): vo
       </ConsoleContext>
     );
   }
-  if (door === undefined) return null;
+  if (!isOutside) return null;
+  if (!hasSignIn) return <Closed title={say("localEndedTitle")}>{say("localEnded")}</Closed>;
   const enter = async (act: Promise<void>): Promise<void> => {
     await act;
     again("");
   };
-  if (door.isSetUp) {
-    return (
-      <SignIn
-        server={door.server}
-        because={because}
-        enter={(name, password) => enter(signIn(name, password, say("callLost")))}
-      />
-    );
+  if (setUpToken !== "" && because === "") {
+    return <SetUp enter={(name, password) => enter(setUp(setUpToken, name, password, say("callLost")))} />;
   }
-  if (setUpSecret === "") return <Closed title={say("setUpElsewhereTitle")}>{say("setUpElsewhere")}</Closed>;
-  return (
-    <SetUp
-      server={door.server}
-      enter={(name, password) => enter(setUp(setUpSecret, name, password, say("callLost")))}
-    />
-  );
+  return <SignIn because={because} enter={(name, password) => enter(signIn(name, password, say("callLost")))} />;
+}
+
+/** Tells the server that the page is used, when it is. */
+function useUse(calls: Calls | undefined): void {
+  useEffect(() => {
+    if (calls === undefined) return undefined;
+    let toldMs = performance.now();
+    const used = (): void => {
+      if (performance.now() - toldMs < USED_MS) return;
+      toldMs = performance.now();
+      calls.ask("whoAmI").catch(() => undefined);
+    };
+    const events = ["pointerdown", "keydown"] as const;
+    for (const event of events) addEventListener(event, used, { passive: true });
+    return () => {
+      for (const event of events) removeEventListener(event, used);
+    };
+  }, [calls]);
 }

@@ -1,22 +1,24 @@
-// The session of this page at the server's door: what the door says, and how a session begins and ends. On TLS the
-// session is in a cookie that no script sees; on a server's own loopback it is in this tab.
+// The session of this page at the server's door: how it begins, and what this tab keeps of it. On TLS it is in a cookie
+// that no script sees; a page that the administrator opened on the server's machine keeps it in its tab.
 
 const KEY = "session";
 
-/** Answer of the door to who is not in. */
-export interface DoorState {
-  /** Name of the server, for people. */
-  server: string;
-  /** False until there is an administrator. */
-  isSetUp: boolean;
+/**
+ * Takes what stands behind "#" out of the address: the token of the first set-up, which it returns, "" when there is
+ * none; or a ticket, which it exchanges for a session of this tab.
+ */
+export async function takeHash(): Promise<string> {
+  const hash = location.hash.slice(1);
+  if (hash === "") return "";
+  history.replaceState(null, "", location.pathname);
+  const token = /^setup=([\w-]+)$/.exec(hash)?.[1];
+  if (token !== undefined) return token;
+  await post("/enter", { ticket: hash }, "").catch(() => undefined);
+  return "";
 }
 
-/** Secret of the first set-up, from the link that the server printed; "" when the page was opened without it. */
-export function takeSetUpSecret(): string {
-  const secret = /^#setup=([\w-]+)$/.exec(location.hash)?.[1] ?? "";
-  if (secret !== "") history.replaceState(null, "", location.pathname);
-  return secret;
-}
+/** True where people sign in; false for a page that was opened on the server's machine. */
+export const hasSignIn = location.protocol === "https:";
 
 /** The session that this tab keeps; "" when it keeps none, as on TLS. */
 export function keptSession(): string {
@@ -27,32 +29,34 @@ export function forgetSession(): void {
   sessionStorage.removeItem(KEY);
 }
 
-export async function askDoor(): Promise<DoorState> {
-  return (await (await fetch("/door")).json()) as DoorState;
-}
-
-/** @throws Error with a sentence for a person */
+/** `lost`: says that the server does not answer. @throws Error with a sentence for a person */
 export function signIn(name: string, password: string, lost: string): Promise<void> {
-  return begin("/sign-in", { name, password }, lost);
+  return post("/sign-in", { name, password }, lost);
 }
 
-/** @throws Error with a sentence for a person */
-export function setUp(secret: string, name: string, password: string, lost: string): Promise<void> {
-  return begin("/set-up", { secret, name, password }, lost);
+/** Makes the administrator; otherwise it is as signIn. */
+export function setUp(token: string, name: string, password: string, lost: string): Promise<void> {
+  return post("/set-up", { token, name, password }, lost);
 }
 
-async function begin(path: string, body: object, lost: string): Promise<void> {
+interface Answer {
+  session?: string;
+  error?: { message: string };
+}
+
+async function post(path: string, body: object, lost: string): Promise<void> {
   let answer: Response;
+  let said: Answer;
   try {
     answer = await fetch(path, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify(body),
     });
+    said = (await answer.json()) as Answer;
   } catch (cause) {
     throw new Error(lost, { cause });
   }
-  const said = (await answer.json()) as { session?: string; error?: { message: string } };
   if (!answer.ok) throw new Error(said.error?.message ?? lost);
   if (said.session !== undefined) sessionStorage.setItem(KEY, said.session);
 }

@@ -1,5 +1,5 @@
 // A real browser for tests of pages: Chromium without a window, and what it complains of.
-import { type Browser, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 
 /** Names of the program, by systems. */
 const PROGRAMS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
@@ -32,16 +32,30 @@ export class TestBrowser {
   }
 
   async open(url: string, scheme: "light" | "dark" = "light"): Promise<OpenPage> {
-    const context = await this.#browser.newContext({ colorScheme: scheme, viewport: { width: 1000, height: 720 } });
-    const page = await context.newPage();
-    const complaints: string[] = [];
-    page.on("pageerror", (error) => complaints.push(String(error)));
-    page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
-    await page.goto(url);
-    return { page, complaints };
+    const context = await this.#browser.newContext({
+      colorScheme: scheme,
+      viewport: { width: 1000, height: 720 },
+      // A person accepts the certificate that the server made itself.
+      ignoreHTTPSErrors: true,
+    });
+    return openIn(context, url);
+  }
+
+  /** Opens another tab of the browser that a page is in: it shares what was stored there. */
+  openBeside(page: Page, url: string): Promise<OpenPage> {
+    return openIn(page.context(), url);
   }
 
   close(): Promise<void> {
     return this.#browser.close();
   }
+}
+
+async function openIn(context: BrowserContext, url: string): Promise<OpenPage> {
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+  await page.goto(url);
+  return { page, complaints };
 }

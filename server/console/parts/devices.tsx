@@ -11,7 +11,8 @@ import { Menu } from "@runnel/shared/ui/widgets/menu.tsx";
 import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
 import { Empty } from "@runnel/shared/ui/widgets/notice.tsx";
 import { Select } from "@runnel/shared/ui/widgets/select.tsx";
-import type { DeviceRow, VolumeRow } from "../api.ts";
+import type { VolumeRow } from "../../src/live/rows.ts";
+import type { DeviceRow } from "../api.ts";
 import { say, TABLE_WORDS, useConsole, useServer } from "../console.ts";
 
 const ICON = 16;
@@ -89,6 +90,8 @@ export function Devices(props: DevicesProps): ReactNode {
   );
 }
 
+const STATE_WORDS = { on: "deviceOn", off: "deviceOff", revoked: "deviceRevoked" } as const;
+
 const COLUMNS: readonly Column<DeviceRow>[] = [
   {
     id: "name",
@@ -127,27 +130,34 @@ const COLUMNS: readonly Column<DeviceRow>[] = [
     ),
   },
   {
-    id: "seen",
-    title: say("lastSeen"),
-    value: ({ isConnected, lastSeenMs }) => (isConnected ? Number.MAX_SAFE_INTEGER : (lastSeenMs ?? 0)),
-    text: ({ lastSeenMs }) => (lastSeenMs === null ? "" : new Date(lastSeenMs).toISOString()),
-    cell: (device) => <Seen device={device} />,
+    id: "state",
+    title: say("state"),
+    value: (device) => say(STATE_WORDS[stateOf(device)]),
+    cell: (device) => <State device={device} />,
+  },
+  {
+    id: "added",
+    title: say("deviceAdded"),
+    value: ({ createdMs }) => createdMs,
+    text: ({ createdMs }) => new Date(createdMs).toISOString(),
+    cell: ({ createdMs }) => <Moment atMs={createdMs} />,
+    isMinor: true,
   },
 ];
 
 const STATES: Filter<DeviceRow> = {
   id: "state",
   label: say("deviceAnyState"),
-  choices: [
-    { value: "on", label: say("deviceOn") },
-    { value: "off", label: say("deviceOff") },
-    { value: "revoked", label: say("deviceRevoked") },
-  ],
-  accepts: ({ isConnected, revokedMs }, choice) =>
-    choice === (revokedMs !== null ? "revoked" : isConnected ? "on" : "off"),
+  choices: (["on", "off", "revoked"] as const).map((value) => ({ value, label: say(STATE_WORDS[value]) })),
+  accepts: (device, choice) => stateOf(device) === choice,
 };
 
-function Seen({ device: { isConnected, revokedMs, lastSeenMs } }: { device: DeviceRow }): ReactNode {
+function stateOf({ isConnected, revokedMs }: DeviceRow): keyof typeof STATE_WORDS {
+  return revokedMs !== null ? "revoked" : isConnected ? "on" : "off";
+}
+
+function State({ device }: { device: DeviceRow }): ReactNode {
+  const { isConnected, revokedMs } = device;
   if (revokedMs !== null) {
     return (
       <>
@@ -158,8 +168,7 @@ function Seen({ device: { isConnected, revokedMs, lastSeenMs } }: { device: Devi
       </>
     );
   }
-  if (isConnected) return <Presence isThere>{say("deviceOn")}</Presence>;
-  return <Presence isThere={false}>{lastSeenMs === null ? say("neverSeen") : <Moment atMs={lastSeenMs} />}</Presence>;
+  return <Presence isThere={isConnected}>{say(STATE_WORDS[stateOf(device)])}</Presence>;
 }
 
 export function rightText({ name, isReadOnly }: { name: string; isReadOnly: boolean }): string {

@@ -7,7 +7,8 @@ import { Field } from "@runnel/shared/ui/widgets/field.tsx";
 import { Dialog, FormDialog } from "@runnel/shared/ui/widgets/form-dialog.tsx";
 import { Qr } from "@runnel/shared/ui/widgets/qr.tsx";
 import { Select } from "@runnel/shared/ui/widgets/select.tsx";
-import type { MadeInvite, VolumeRow } from "../api.ts";
+import type { VolumeRow } from "../../src/live/rows.ts";
+import type { MadeInvite } from "../api.ts";
 import { say, useConsole, useServer } from "../console.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -38,7 +39,8 @@ export function MakeInvite({ volume: givenVolume, person: givenPerson, close }: 
       isReadOnly: right === "read",
       person: person.trim(),
       lastsMs: Number(days) * DAY_MS,
-      address: location.host,
+      // A console on the loopback has an address of its own, which says nothing of the server's.
+      ...(location.protocol === "https:" ? { address: location.host } : {}),
     };
     setMade(await calls.ask<MadeInvite>("invite", request));
     return "stay";
@@ -103,7 +105,7 @@ function ShownInvite({ made, close }: { made: MadeInvite; close(): void }): Reac
       <div className="invite-result">
         <div>
           <CopiedText label={say("inviteText")} text={invite} {...words} />
-          <CopiedText label={say("inviteCommand")} text={`runnel mount '${invite}' ./${volume}`} {...words} />
+          <CopiedText label={say("inviteCommand")} text={`runnel login '${invite}'`} {...words} />
           <p className="small quiet">{say("inviteCommandHint")}</p>
         </div>
         <Qr text={invite} label={say("inviteQr")} pixels={QR_PIXELS} />

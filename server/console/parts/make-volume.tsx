@@ -1,18 +1,21 @@
 // Makes a volume: a folder is chosen below those that the server may offer, and gets a name.
-import { Folder, FolderX } from "lucide-react";
+import { ArrowUp, Folder, FolderX } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Button } from "@runnel/shared/ui/widgets/button.tsx";
 import { Field } from "@runnel/shared/ui/widgets/field.tsx";
 import { FormDialog } from "@runnel/shared/ui/widgets/form-dialog.tsx";
 import { Empty, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
-import type { OfferedRow } from "../api.ts";
-import { say, useConsole, useServer } from "../console.ts";
+import type { OfferedRow } from "../../src/live/rows.ts";
+import { say, useConsole, useServerRows } from "../console.ts";
 
 const ROW_PIXELS = 34;
+/** A folder below the one that is offered; that one itself is no volume. */
+const DEPTH_MIN = 2;
 
 export function MakeVolume({ close }: { close(): void }): ReactNode {
   const { calls } = useConsole();
-  const [folder, setFolder] = useState("");
+  const [trail, setTrail] = useState<readonly string[]>([]);
+  const folder = trail.at(-1) ?? "";
   const [typed, setTyped] = useState("");
   const name = typed === "" ? nameOf(folder) : typed;
   return (
@@ -20,13 +23,13 @@ export function MakeVolume({ close }: { close(): void }): ReactNode {
       title={say("volumeMake")}
       act={say("volumeMake")}
       cancel={say("cancel")}
-      isDisabled={folder === "" || name === ""}
+      isDisabled={trail.length < DEPTH_MIN || name === ""}
       close={close}
       submit={async () => {
         await calls.ask("createVolume", { name, folder });
       }}
     >
-      <FolderChooser folder={folder} choose={setFolder} />
+      <FolderChooser trail={trail} choose={setTrail} />
       <Field
         label={say("volumeName")}
         hint={say("volumeNameHint")}
@@ -39,11 +42,15 @@ export function MakeVolume({ close }: { close(): void }): ReactNode {
   );
 }
 
-/** The folder that is looked into is the one that is chosen; "" stands above all that may be offered. */
-function FolderChooser({ folder, choose }: { folder: string; choose(folder: string): void }): ReactNode {
-  const { result, problem, again } = useServer<{ folders: OfferedRow[]; above: string | null }>("offered", {
-    path: folder,
-  });
+interface FolderChooserProps {
+  /** Folders on the way to the one that is looked into, which is the one that is chosen. */
+  trail: readonly string[];
+  choose(trail: readonly string[]): void;
+}
+
+function FolderChooser({ trail, choose }: FolderChooserProps): ReactNode {
+  const folder = trail.at(-1) ?? "";
+  const { result, problem, again } = useServerRows<OfferedRow>("offered", "folders", { path: folder });
   return (
     <div className="field">
       <span id="chooser" className="label">
@@ -54,7 +61,11 @@ function FolderChooser({ folder, choose }: { folder: string; choose(folder: stri
           <span className="quiet">{say("volumeFolderHint")}</span>
         ) : (
           <>
-            <Button look="plain" onClick={() => choose(result?.above ?? "")}>
+            <Button
+              look="plain"
+              icon={<ArrowUp size={16} aria-hidden="true" />}
+              onClick={() => choose(trail.slice(0, -1))}
+            >
               {say("folderUp")}
             </Button>
             <code>{folder}</code>
@@ -73,7 +84,7 @@ function FolderChooser({ folder, choose }: { folder: string; choose(folder: stri
           <div className="pad">
             <Skeleton height={ROW_PIXELS} />
           </div>
-        ) : result.folders.length === 0 ? (
+        ) : result.length === 0 ? (
           <Empty
             icon={<FolderX size={24} aria-hidden="true" />}
             title={say(folder === "" ? "offeredNone" : "offeredEmpty")}
@@ -82,9 +93,9 @@ function FolderChooser({ folder, choose }: { folder: string; choose(folder: stri
           </Empty>
         ) : (
           <ul>
-            {result.folders.map(({ name, path, volume }) => (
+            {result.map(({ name, path, volume }) => (
               <li key={path}>
-                <button type="button" disabled={volume !== null} onClick={() => choose(path)}>
+                <button type="button" onClick={() => choose([...trail, path])}>
                   <Folder size={16} aria-hidden="true" />
                   <span className="one-line">{name}</span>
                   {volume !== null && <span className="small quiet">{say("offeredAs", { volume })}</span>}

@@ -6,7 +6,7 @@ import { Select } from "@runnel/shared/ui/widgets/select.tsx";
 import type { PersonRow, Role } from "../api.ts";
 import { say, useConsole } from "../console.ts";
 
-const PASSWORD_CHARACTERS_MIN = 8;
+const PASSWORD_CHARACTERS_MIN = 10;
 
 export function AddPerson({ close }: { close(): void }): ReactNode {
   const { calls } = useConsole();
@@ -22,7 +22,7 @@ export function AddPerson({ close }: { close(): void }): ReactNode {
       close={close}
       submit={async () => {
         const request = { name: name.trim(), role, ...(password === "" ? {} : { password }) };
-        await calls.ask("setPerson", request);
+        await calls.ask("addPerson", request);
       }}
     >
       <Field
@@ -51,7 +51,7 @@ export function ChangeRole(props: { person: PersonRow; close(): void; again(): v
       cancel={say("cancel")}
       close={close}
       submit={async () => {
-        await calls.ask("setPerson", { name: person.name, role });
+        await calls.ask("changePerson", { name: person.name, role });
         again();
       }}
     >
@@ -72,7 +72,7 @@ export function GivePassword(props: { person: PersonRow; close(): void; again():
       isDisabled={password === ""}
       close={close}
       submit={async () => {
-        await calls.ask("setPassword", { person: person.name, password });
+        await calls.ask("changePerson", { name: person.name, password });
         again();
       }}
     >

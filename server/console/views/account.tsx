@@ -8,7 +8,8 @@ import { Field } from "@runnel/shared/ui/widgets/field.tsx";
 import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
 import { Empty, Notice } from "@runnel/shared/ui/widgets/notice.tsx";
 import type { DeviceRow, SessionRow } from "../api.ts";
-import { FOLLOW_MS, say, TABLE_WORDS, useConsole, useServer } from "../console.ts";
+import { browserName } from "../parts/browser-name.ts";
+import { say, TABLE_WORDS, useConsole, useServer } from "../console.ts";
 import { Devices } from "../parts/devices.tsx";
 import { Failed } from "../parts/failed.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -34,7 +35,7 @@ function Password(): ReactNode {
   const [isDone, setDone] = useState(false);
   const submit = async (): Promise<void> => {
     try {
-      await calls.ask("setPassword", { current, password });
+      await calls.ask("setPassword", { before: current, password });
       setDone(true);
       setProblem("");
       setCurrent("");
@@ -79,11 +80,11 @@ function Password(): ReactNode {
 
 function Sessions(): ReactNode {
   const { calls } = useConsole();
-  const { result, problem, again } = useServer<{ sessions: SessionRow[] }>("sessions", {}, FOLLOW_MS);
+  const { result, problem, again } = useServer<{ sessions: SessionRow[] }>("sessions");
   const [endProblem, setEndProblem] = useState("");
-  const end = async (session: string): Promise<void> => {
+  const end = async (id: string): Promise<void> => {
     try {
-      await calls.ask("endSession", { session });
+      await calls.ask("endSession", { id });
       setEndProblem("");
       again();
     } catch (error) {
@@ -123,7 +124,7 @@ function Sessions(): ReactNode {
 
 function OwnDevices(): ReactNode {
   const { me } = useConsole();
-  const { result, problem, again } = useServer<{ devices: DeviceRow[] }>("devices", {}, FOLLOW_MS);
+  const { result, problem, again } = useServer<{ devices: DeviceRow[] }>("devices");
   return (
     <section className="card">
       <header>
@@ -140,17 +141,23 @@ function OwnDevices(): ReactNode {
   );
 }
 
+function browserText(browser: string): string {
+  return browser === "" ? say("sessionLocal") : browserName(browser);
+}
+
 const COLUMNS: readonly Column<SessionRow>[] = [
   {
     id: "browser",
     title: say("sessionBrowser"),
-    value: ({ browser, address }) => `${browser} ${address}`,
-    cell: ({ browser, address, isOwn }) => (
+    value: ({ browser, address }) => `${browserText(browser)} ${address}`,
+    cell: ({ browser, address, isOwn, person }) => (
       <div className="name-cell">
         <span>
-          {browser} {isOwn && <Badge tone="accent">{say("sessionOwn")}</Badge>}
+          {browserText(browser)} {isOwn && <Badge tone="accent">{say("sessionOwn")}</Badge>}
         </span>
-        <span className="small quiet">{address}</span>
+        <span className="small quiet">
+          {person === "" ? say("ownerName") : person} · {address}
+        </span>
       </div>
     ),
   },

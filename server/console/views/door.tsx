@@ -10,17 +10,16 @@ import { NewPassword } from "../parts/person-forms.tsx";
 const ICON = 18;
 
 interface DoorProps {
-  server: string;
   /** Says why the person is here again; "" at first. */
   because: string;
   /** Resolves once the person is in. @throws Error with a sentence. */
   enter(name: string, password: string): Promise<void>;
 }
 
-export function SignIn({ server, because, enter }: DoorProps): ReactNode {
+export function SignIn({ because, enter }: DoorProps): ReactNode {
   const { name, password, problem, isBusy, setName, setPassword, submit } = useEntry(enter);
   return (
-    <Door title={say("signInTitle")} hint={server}>
+    <Door title={say("signInTitle")} hint={location.host}>
       <form onSubmit={submit}>
         {problem !== "" ? (
           <Notice tone="danger" icon={<CircleAlert size={ICON} aria-hidden="true" />}>
@@ -56,10 +55,10 @@ export function SignIn({ server, because, enter }: DoorProps): ReactNode {
   );
 }
 
-export function SetUp({ server, enter }: Omit<DoorProps, "because">): ReactNode {
+export function SetUp({ enter }: Omit<DoorProps, "because">): ReactNode {
   const { name, password, problem, isBusy, setName, setPassword, submit } = useEntry(enter);
   return (
-    <Door title={say("setUpTitle")} hint={say("setUpHint", { server })}>
+    <Door title={say("setUpTitle")} hint={say("setUpHint", { server: location.host })}>
       <form onSubmit={submit}>
         {problem !== "" && (
           <Notice tone="danger" icon={<CircleAlert size={ICON} aria-hidden="true" />}>

@@ -1,5 +1,5 @@
 // Live: who is connected, what is open, who promises what to whom, what moves now.
-import { Cable, FileClock, Handshake, MoveVertical, Unplug } from "lucide-react";
+import { Cable, FileClock, Handshake, Hourglass, MoveVertical, Unplug } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { formatBytes, formatDuration, formatPercent, formatRate } from "@runnel/shared/ui/format.ts";
 import { Badge } from "@runnel/shared/ui/widgets/badge.tsx";
@@ -9,12 +9,14 @@ import { Confirm } from "@runnel/shared/ui/widgets/dialog.tsx";
 import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
 import { Empty } from "@runnel/shared/ui/widgets/notice.tsx";
 import { Progress } from "@runnel/shared/ui/widgets/progress.tsx";
-import type { ConnectionRow, LeaseRow, OpenFileRow, TransferRow } from "../api.ts";
-import { FOLLOW_MS, say, TABLE_WORDS, useConsole, useServer } from "../console.ts";
+import type { ConnectionRow, LeaseRow, OpenFileRow, RecallRow, TransferRow } from "../../src/live/rows.ts";
+import { FOLLOW_MS, say, TABLE_WORDS, useConsole, useServer, useServerRows } from "../console.ts";
 import { Failed } from "../parts/failed.tsx";
 import { PageHead, Tabs } from "../parts/page-head.tsx";
 
 const EMPTY_ICON = 28;
+/** Asks for what waits: another one asks for the leases themselves. */
+const ONE_ROW = { limit: 1 };
 
 export function LiveView({ tab }: { tab: string }): ReactNode {
   return (
@@ -44,7 +46,7 @@ export function LiveView({ tab }: { tab: string }): ReactNode {
 
 function Connections(): ReactNode {
   const { calls } = useConsole();
-  const { result, problem, again } = useServer<{ connections: ConnectionRow[] }>("connections", {}, FOLLOW_MS);
+  const { result, problem, again } = useServerRows<ConnectionRow>("connections", "connections", {}, FOLLOW_MS);
   const [asked, setAsked] = useState<ConnectionRow>();
   return (
     <>
@@ -54,7 +56,7 @@ function Connections(): ReactNode {
           name={say("connections")}
           words={TABLE_WORDS}
           columns={CONNECTIONS}
-          rows={result?.connections}
+          rows={result}
           keyOf={({ id }) => id}
           order="-since"
           empty={
@@ -87,7 +89,7 @@ function Connections(): ReactNode {
 }
 
 function OpenFiles(): ReactNode {
-  const { result, problem, again } = useServer<{ openFiles: OpenFileRow[] }>("openFiles", {}, FOLLOW_MS);
+  const { result, problem, again } = useServerRows<OpenFileRow>("openFiles", "openFiles", {}, FOLLOW_MS);
   return (
     <>
       <Failed problem={problem} again={again} />
@@ -96,8 +98,8 @@ function OpenFiles(): ReactNode {
           name={say("openFiles")}
           words={TABLE_WORDS}
           columns={OPEN_FILES}
-          rows={result?.openFiles}
-          keyOf={({ volume, path, device }) => `${volume}/${path} ${device}`}
+          rows={result}
+          keyOf={({ key }) => key}
           order="path"
           empty={
             <Empty icon={<FileClock size={EMPTY_ICON} aria-hidden="true" />} title={say("openFilesNone")}>
@@ -111,17 +113,18 @@ function OpenFiles(): ReactNode {
 }
 
 function Leases(): ReactNode {
-  const { result, problem, again } = useServer<{ leases: LeaseRow[] }>("leases", {}, FOLLOW_MS);
+  const { result, problem, again } = useServerRows<LeaseRow>("leases", "leases", {}, FOLLOW_MS);
   return (
     <>
       <Failed problem={problem} again={again} />
+      <Recalls />
       <section className="card">
         <DataTable
           name={say("leases")}
           words={TABLE_WORDS}
           columns={LEASES}
-          rows={result?.leases}
-          keyOf={({ volume, device, name }) => `${volume} ${device} ${name}`}
+          rows={result}
+          keyOf={({ key }) => key}
           order="name"
           empty={
             <Empty icon={<Handshake size={EMPTY_ICON} aria-hidden="true" />} title={say("leasesNone")}>
@@ -134,8 +137,41 @@ function Leases(): ReactNode {
   );
 }
 
+/** Changes that wait for somebody; drawn only while there are some. */
+function Recalls(): ReactNode {
+  const { result } = useServer<{ recalls: RecallRow[] }>("leases", ONE_ROW, FOLLOW_MS);
+  if (result === undefined || result.recalls.length === 0) return null;
+  return (
+    <section className="card" aria-live="polite">
+      <header>
+        <h2>{say("recalls")}</h2>
+      </header>
+      <ul className="lines">
+        {result.recalls.map(({ key, volume, path, waiting, lastsMs, holders }) => (
+          <li key={key}>
+            <Hourglass size={18} className="quiet" aria-hidden="true" />
+            <div className="name-cell">
+              <span>
+                {say("recallWaits", {
+                  who: nameOf(waiting),
+                  holders: holders.map(nameOf).join(", "),
+                  time: formatDuration(lastsMs),
+                })}
+              </span>
+              <span className="small quiet">{path === "" ? volume : `${volume}/${path}`}</span>
+            </div>
+            <span className="small quiet">
+              {say("recallLeft", { time: formatDuration(Math.max(0, ...holders.map(({ leftMs }) => leftMs))) })}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
 function Transfers(): ReactNode {
-  const { result, problem, again } = useServer<{ transfers: TransferRow[] }>("transfers", {}, FOLLOW_MS / 2);
+  const { result, problem, again } = useServerRows<TransferRow>("transfers", "transfers", {}, FOLLOW_MS / 2);
   return (
     <>
       <Failed problem={problem} again={again} />
@@ -144,7 +180,7 @@ function Transfers(): ReactNode {
           name={say("transfers")}
           words={TABLE_WORDS}
           columns={TRANSFERS}
-          rows={result?.transfers}
+          rows={result}
           keyOf={({ id }) => id}
           order="path"
           empty={
@@ -158,11 +194,18 @@ function Transfers(): ReactNode {
   );
 }
 
-function nameOf({ name, device }: { name: string; device: string }): string {
-  return name === "" ? (device === "" ? say("actorOwner") : device) : name;
+interface Whose {
+  device: string;
+  name: string;
+  who?: string;
 }
 
-function Named({ row, person = "" }: { row: { name: string; device: string }; person?: string }): ReactNode {
+/** Returns the device's name; of a program of the server's own user, the name that it calls itself. */
+function nameOf({ name, device, who = "" }: Whose): string {
+  return name !== "" ? name : device !== "" ? device : who !== "" ? who : say("actorOwner");
+}
+
+function Named({ row, person = "" }: { row: Whose; person?: string }): ReactNode {
   return (
     <div className="name-cell">
       <strong>{nameOf(row)}</strong>
@@ -293,7 +336,7 @@ const TRANSFERS: readonly Column<TransferRow>[] = [
     value: ({ direction }) => say(direction === "up" ? "directionUp" : "directionDown"),
     isMinor: true,
   },
-  { id: "name", title: say("deviceName"), value: ({ name }) => name },
+  { id: "name", title: say("deviceName"), value: nameOf },
   {
     id: "done",
     title: say("progress"),

@@ -1,12 +1,12 @@
 // Overview: is the server healthy, who is on, how much was saved, is storage running out.
-import { HardDrive } from "lucide-react";
+import { Database, HardDrive } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { formatBytes, formatCount, formatPercent } from "@runnel/shared/ui/format.ts";
 import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
 import { Empty, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
 import { StateIcon } from "@runnel/shared/ui/widgets/state-icon.tsx";
-import type { Overview, VolumeRow } from "../api.ts";
+import type { Overview, VolumeRow } from "../../src/live/rows.ts";
 import { FOLLOW_MS, say, useServer } from "../console.ts";
 import { Failed } from "../parts/failed.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -25,7 +25,7 @@ export function OverviewView(): ReactNode {
       <Failed problem={problem} again={again} />
       <Health overview={result} />
       <Figures overview={result} />
-      <Storage volumes={result?.volumes} />
+      <Storage overview={result} />
     </>
   );
 }
@@ -57,14 +57,14 @@ function Figures({ overview }: { overview: Overview | undefined }): ReactNode {
       </div>
     );
   }
-  const { devicesOn, devices, people, transfers, workedBytes, wireBytes } = overview;
+  const { devicesOn, devices, connections, transfers, workedBytes, wireBytes } = overview;
   const savedShare = workedBytes === 0 ? 0 : Math.max(0, 1 - wireBytes / workedBytes);
   return (
     <div className="figures">
       <Link href="/live" className="card figure">
         <span className="quiet">{say("figureOn")}</span>
         <span className="value">{formatCount(devicesOn)}</span>
-        <span className="small quiet">{say("figureOnOf", { devices, people })}</span>
+        <span className="small quiet">{say("figureOnOf", { devices, connections })}</span>
       </Link>
       <div className="card figure">
         <span className="quiet">{say("figureSaved")}</span>
@@ -84,7 +84,8 @@ function Figures({ overview }: { overview: Overview | undefined }): ReactNode {
   );
 }
 
-function Storage({ volumes }: { volumes: readonly VolumeRow[] | undefined }): ReactNode {
+function Storage({ overview }: { overview: Overview | undefined }): ReactNode {
+  const volumes = overview?.volumes;
   return (
     <section className="card">
       <header>
@@ -111,6 +112,7 @@ function Storage({ volumes }: { volumes: readonly VolumeRow[] | undefined }): Re
           {volumes.map((volume) => (
             <StorageRow key={volume.name} volume={volume} />
           ))}
+          {overview !== undefined && <DataRow overview={overview} />}
         </ul>
       )}
     </section>
@@ -125,17 +127,33 @@ function StorageRow({ volume }: { volume: VolumeRow }): ReactNode {
       <div className="name-cell">
         <Link href={`/volumes/${encodeURIComponent(name)}`}>{name}</Link>
         <span className="small quiet">
-          {problem === "" ? say("volumeHolds", { size: formatBytes(bytes) }) : problem}
+          {problem !== ""
+            ? problem
+            : say(bytes === null ? "volumeCounting" : "volumeHolds", { size: formatBytes(bytes ?? 0) })}
         </span>
       </div>
-      {totalBytes > 0 && <DiskMeter freeBytes={freeBytes} totalBytes={totalBytes} />}
+      {freeBytes !== null && totalBytes !== null && <DiskMeter freeBytes={freeBytes} totalBytes={totalBytes} />}
+    </li>
+  );
+}
+
+/** Shows the disk with the server's own logs and indexes. */
+function DataRow({ overview: { dataFreeBytes, dataTotalBytes } }: { overview: Overview }): ReactNode {
+  return (
+    <li>
+      <Database size={20} className="quiet" aria-hidden="true" />
+      <div className="name-cell">
+        <span>{say("dataFolder")}</span>
+        <span className="small quiet">{say("dataFolderHint")}</span>
+      </div>
+      <DiskMeter freeBytes={dataFreeBytes} totalBytes={dataTotalBytes} />
     </li>
   );
 }
 
 /** Shows how full the disk below a volume is. */
 function DiskMeter({ freeBytes, totalBytes }: { freeBytes: number; totalBytes: number }): ReactNode {
-  const share = 1 - freeBytes / totalBytes;
+  const share = totalBytes === 0 ? 0 : 1 - freeBytes / totalBytes;
   return (
     <div className="disk">
       <div className={share > FULL_SHARE ? "meter warning" : "meter"} aria-hidden="true">

@@ -2,13 +2,12 @@
 import { Plus, UserPlus, Users } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
-import { Badge } from "@runnel/shared/ui/widgets/badge.tsx";
+import { Badge, Presence } from "@runnel/shared/ui/widgets/badge.tsx";
 import { Button } from "@runnel/shared/ui/widgets/button.tsx";
 import { type Column, DataTable, type Filter } from "@runnel/shared/ui/widgets/data-table.tsx";
-import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
 import { Empty } from "@runnel/shared/ui/widgets/notice.tsx";
 import type { DeviceRow, InviteRow, PersonRow } from "../api.ts";
-import { FOLLOW_MS, say, TABLE_WORDS, useServer } from "../console.ts";
+import { say, TABLE_WORDS, useServer } from "../console.ts";
 import { Devices } from "../parts/devices.tsx";
 import { Failed } from "../parts/failed.tsx";
 import { Invites } from "../parts/invites.tsx";
@@ -65,7 +64,7 @@ export function PeopleView({ tab }: { tab: string }): ReactNode {
 }
 
 function PeopleTab({ add }: { add(): void }): ReactNode {
-  const { result, problem, again } = useServer<{ people: PersonRow[] }>("people", {}, FOLLOW_MS);
+  const { result, problem, again } = useServer<{ people: PersonRow[] }>("people");
   return (
     <>
       <Failed problem={problem} again={again} />
@@ -98,7 +97,7 @@ function PeopleTab({ add }: { add(): void }): ReactNode {
 }
 
 function DevicesTab({ invite }: { invite(): void }): ReactNode {
-  const { result, problem, again } = useServer<{ devices: DeviceRow[] }>("devices", {}, FOLLOW_MS);
+  const { result, problem, again } = useServer<{ devices: DeviceRow[] }>("devices");
   return (
     <>
       <Failed problem={problem} again={again} />
@@ -110,7 +109,7 @@ function DevicesTab({ invite }: { invite(): void }): ReactNode {
 }
 
 function InvitesTab({ invite }: { invite(): void }): ReactNode {
-  const { result, problem, again } = useServer<{ invites: InviteRow[] }>("invites", {}, FOLLOW_MS);
+  const { result, problem, again } = useServer<{ invites: InviteRow[] }>("invites");
   return (
     <>
       <Failed problem={problem} again={again} />
@@ -151,12 +150,10 @@ const COLUMNS: readonly Column<PersonRow>[] = [
   },
   { id: "devices", title: say("devices"), value: ({ devices }) => devices, isNumber: true },
   {
-    id: "seen",
-    title: say("lastSeen"),
-    value: ({ lastSeenMs }) => lastSeenMs ?? 0,
-    text: ({ lastSeenMs }) => (lastSeenMs === null ? "" : new Date(lastSeenMs).toISOString()),
-    cell: ({ lastSeenMs }) =>
-      lastSeenMs === null ? <span className="quiet">{say("neverSeen")}</span> : <Moment atMs={lastSeenMs} />,
+    id: "state",
+    title: say("state"),
+    value: ({ isOn }) => say(isOn ? "personOn" : "personOff"),
+    cell: ({ isOn }) => <Presence isThere={isOn}>{say(isOn ? "personOn" : "personOff")}</Presence>,
   },
 ];
 

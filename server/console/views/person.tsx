@@ -1,10 +1,12 @@
 // A person: role, password, devices, and what they may see.
-import { KeyRound, Plus, ShieldUser } from "lucide-react";
+import { KeyRound, Plus, ShieldUser, UserX } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Badge } from "@runnel/shared/ui/widgets/badge.tsx";
 import { Button } from "@runnel/shared/ui/widgets/button.tsx";
+import { useLocation } from "wouter";
+import { Confirm } from "@runnel/shared/ui/widgets/dialog.tsx";
 import type { DeviceRow, PersonRow } from "../api.ts";
-import { FOLLOW_MS, say, useServer } from "../console.ts";
+import { say, useConsole, useServer } from "../console.ts";
 import { Devices } from "../parts/devices.tsx";
 import { Failed } from "../parts/failed.tsx";
 import { MakeInvite } from "../parts/make-invite.tsx";
@@ -14,9 +16,11 @@ import { ChangeRole, GivePassword } from "../parts/person-forms.tsx";
 const ICON = 16;
 
 export function PersonView({ name }: { name: string }): ReactNode {
-  const people = useServer<{ people: PersonRow[] }>("people", {}, FOLLOW_MS);
-  const devices = useServer<{ devices: DeviceRow[] }>("devices", {}, FOLLOW_MS);
-  const [asked, setAsked] = useState<"invite" | "role" | "password">();
+  const people = useServer<{ people: PersonRow[] }>("people");
+  const devices = useServer<{ devices: DeviceRow[] }>("devices");
+  const { calls } = useConsole();
+  const [, go] = useLocation();
+  const [asked, setAsked] = useState<"invite" | "role" | "password" | "remove">();
   const person = people.result?.people.find((each) => each.name === name);
   const close = (): void => setAsked(undefined);
   return (
@@ -29,6 +33,9 @@ export function PersonView({ name }: { name: string }): ReactNode {
             <>
               <Button icon={<ShieldUser size={ICON} aria-hidden="true" />} onClick={() => setAsked("role")}>
                 {say("roleChange")}
+              </Button>
+              <Button icon={<UserX size={ICON} aria-hidden="true" />} onClick={() => setAsked("remove")}>
+                {say("personRemove")}
               </Button>
               <Button icon={<KeyRound size={ICON} aria-hidden="true" />} onClick={() => setAsked("password")}>
                 {say(person.hasPassword ? "passwordReset" : "passwordGive")}
@@ -64,6 +71,19 @@ export function PersonView({ name }: { name: string }): ReactNode {
         />
       </section>
       {asked === "invite" && <MakeInvite person={name} close={close} />}
+      {asked === "remove" && person !== undefined && (
+        <Confirm
+          title={say("personRemoveTitle", { name })}
+          consequence={say("personRemoveConsequence", { name, devices: person.devices })}
+          act={say("personRemove")}
+          cancel={say("cancel")}
+          close={close}
+          confirm={async () => {
+            await calls.ask("removePerson", { name, revokesDevices: true });
+            go("/people");
+          }}
+        />
+      )}
       {asked === "role" && person !== undefined && <ChangeRole person={person} close={close} again={people.again} />}
       {asked === "password" && person !== undefined && (
         <GivePassword person={person} close={close} again={people.again} />

@@ -1,19 +1,17 @@
 // Settings: how the server runs.
 import type { ReactNode } from "react";
+import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
 import { Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
+import type { ServerSettings } from "../api.ts";
 import { say, useServer } from "../console.ts";
 import { Failed } from "../parts/failed.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 
-const ROW_PIXELS = 20;
-
-/** Settings as the server names them: a title and what is set. */
-interface Settings {
-  settings: { name: string; value: string }[];
-}
+const ROW_PIXELS = 28;
+const ROWS = 8;
 
 export function SettingsView(): ReactNode {
-  const { result, problem, again } = useServer<Settings>("settings");
+  const { result, problem, again } = useServer<ServerSettings>("settings");
   return (
     <>
       <PageHead title={say("navSettings")}>{say("settingsHint")}</PageHead>
@@ -23,20 +21,37 @@ export function SettingsView(): ReactNode {
           <h2>{say("settingsServer")}</h2>
         </header>
         <div className="pad">
-          {result === undefined ? (
-            <Skeleton height={ROW_PIXELS * 5} />
-          ) : (
-            <dl className="pairs">
-              {result.settings.map(({ name, value }) => (
-                <div key={name} style={{ display: "contents" }}>
-                  <dt>{name}</dt>
-                  <dd>{value}</dd>
-                </div>
-              ))}
-            </dl>
-          )}
+          {result === undefined ? <Skeleton height={ROW_PIXELS * ROWS} /> : <Pairs settings={result} />}
         </div>
       </section>
     </>
+  );
+}
+
+function Pairs({ settings }: { settings: ServerSettings }): ReactNode {
+  const { name, version, listen, url, addresses, fingerprint, dataFolder, startedMs } = settings;
+  return (
+    <dl className="pairs">
+      <dt>{say("settingName")}</dt>
+      <dd>{name}</dd>
+      <dt>{say("settingVersion")}</dt>
+      <dd>{version}</dd>
+      <dt>{say("settingStarted")}</dt>
+      <dd>
+        <Moment atMs={startedMs} />
+      </dd>
+      <dt>{say("settingListen")}</dt>
+      <dd>{listen}</dd>
+      <dt>{say("settingUrl")}</dt>
+      <dd>{url}</dd>
+      <dt>{say("settingAddresses")}</dt>
+      <dd>{addresses.join(", ")}</dd>
+      <dt>{say("settingFingerprint")}</dt>
+      <dd>{fingerprint === null ? say("settingFingerprintNone") : <code>{fingerprint}</code>}</dd>
+      <dt>{say("settingDataFolder")}</dt>
+      <dd>
+        <code>{dataFolder}</code>
+      </dd>
+    </dl>
   );
 }

@@ -7,8 +7,9 @@ import { Button } from "@runnel/shared/ui/widgets/button.tsx";
 import { type Column, DataTable } from "@runnel/shared/ui/widgets/data-table.tsx";
 import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
 import { Empty } from "@runnel/shared/ui/widgets/notice.tsx";
-import type { BrowseRow, DeviceRow } from "../api.ts";
-import { FOLLOW_MS, say, TABLE_WORDS, useConsole, useServer } from "../console.ts";
+import type { BrowseRow } from "../../src/live/rows.ts";
+import type { DeviceRow } from "../api.ts";
+import { say, TABLE_WORDS, useConsole, useServer, useServerRows } from "../console.ts";
 import { Devices } from "../parts/devices.tsx";
 import { Failed } from "../parts/failed.tsx";
 import { MakeInvite } from "../parts/make-invite.tsx";
@@ -54,7 +55,7 @@ export function VolumeView({ name, tab }: { name: string; tab: string }): ReactN
 }
 
 function PeopleOf({ volume, invite }: { volume: string; invite(): void }): ReactNode {
-  const { result, problem, again } = useServer<{ devices: DeviceRow[] }>("devices", {}, FOLLOW_MS);
+  const { result, problem, again } = useServer<{ devices: DeviceRow[] }>("devices");
   const devices = result?.devices.filter(
     ({ revokedMs, volumes }) => revokedMs === null && volumes.some(({ name }) => name === volume),
   );
@@ -71,7 +72,7 @@ function PeopleOf({ volume, invite }: { volume: string; invite(): void }): React
 function Files({ volume }: { volume: string }): ReactNode {
   const [path, setPath] = useUrlValue("path");
   const [, setSearch] = useUrlValue("q");
-  const { result, problem, again } = useServer<{ entries: BrowseRow[]; isWhole: boolean }>("browse", { volume, path });
+  const { result, problem, again } = useServerRows<BrowseRow>("browse", "entries", { volume, path });
   const open = (to: string): void => {
     setSearch("");
     setPath(to);
@@ -87,7 +88,7 @@ function Files({ volume }: { volume: string }): ReactNode {
           name={say("files")}
           words={TABLE_WORDS}
           columns={columns((name) => open(path === "" ? name : `${path}/${name}`))}
-          rows={result?.entries}
+          rows={result}
           keyOf={({ name }) => name}
           order="name"
           empty={
@@ -126,7 +127,7 @@ function Crumbs(props: { volume: string; path: string; open(path: string): void 
   );
 }
 
-const KIND_ICONS = { folder: Folder, file: File, link: FileSymlink } as const;
+const KIND_ICONS = { folder: Folder, file: File, link: FileSymlink, other: File } as const;
 
 function columns(open: (name: string) => void): readonly Column<BrowseRow>[] {
   return [

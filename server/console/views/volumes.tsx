@@ -1,13 +1,15 @@
 // Volumes: what the server offers, and a new one from a folder below those that may be offered.
-import { FolderPlus, HardDrive } from "lucide-react";
+import { CirclePause, Ellipsis, FolderPlus, HardDrive, Play } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { formatBytes, formatCount } from "@runnel/shared/ui/format.ts";
-import { Button } from "@runnel/shared/ui/widgets/button.tsx";
+import { Button, IconButton } from "@runnel/shared/ui/widgets/button.tsx";
 import { type Column, DataTable } from "@runnel/shared/ui/widgets/data-table.tsx";
+import { Confirm } from "@runnel/shared/ui/widgets/dialog.tsx";
+import { Menu } from "@runnel/shared/ui/widgets/menu.tsx";
 import { Empty } from "@runnel/shared/ui/widgets/notice.tsx";
 import { StateIcon } from "@runnel/shared/ui/widgets/state-icon.tsx";
-import type { VolumeRow } from "../api.ts";
+import type { VolumeRow } from "../../src/live/rows.ts";
 import { FOLLOW_MS, say, TABLE_WORDS, useConsole, useServer } from "../console.ts";
 import { Failed } from "../parts/failed.tsx";
 import { MakeVolume } from "../parts/make-volume.tsx";
@@ -37,6 +39,7 @@ export function VolumesView(): ReactNode {
           rows={result?.volumes}
           keyOf={({ name }) => name}
           order="name"
+          {...(isAdmin ? { actions: (row: VolumeRow) => row.isMade && <VolumeMenu volume={row} again={again} /> } : {})}
           empty={
             <Empty
               icon={<HardDrive size={28} aria-hidden="true" />}
@@ -54,6 +57,50 @@ export function VolumesView(): ReactNode {
             setMakes(false);
             again();
           }}
+        />
+      )}
+    </>
+  );
+}
+
+/** Stops a volume that was made here, or serves it again. */
+function VolumeMenu({ volume, again }: { volume: VolumeRow; again(): void }): ReactNode {
+  const { calls } = useConsole();
+  const [asks, setAsks] = useState(false);
+  const { name, isStopped, devicesOn } = volume;
+  const serve = async (isServed: boolean): Promise<void> => {
+    await calls.ask("setVolume", { name, isServed });
+    again();
+  };
+  return (
+    <>
+      <Menu
+        items={[
+          isStopped
+            ? {
+                label: say("volumeResume"),
+                icon: <Play size={16} aria-hidden="true" />,
+                // The row says what is wrong with a volume.
+                choose: () => void serve(true).catch(again),
+              }
+            : {
+                label: say("volumeStop"),
+                icon: <CirclePause size={16} aria-hidden="true" />,
+                isDangerous: true,
+                choose: () => setAsks(true),
+              },
+        ]}
+      >
+        <IconButton label={say("volumeMenu", { name })} icon={<Ellipsis size={18} />} />
+      </Menu>
+      {asks && (
+        <Confirm
+          title={say("volumeStopTitle", { name })}
+          consequence={say("volumeStopConsequence", { name, count: devicesOn })}
+          act={say("volumeStop")}
+          cancel={say("cancel")}
+          close={() => setAsks(false)}
+          confirm={() => serve(false)}
         />
       )}
     </>
@@ -78,16 +125,16 @@ const COLUMNS: readonly Column<VolumeRow>[] = [
   {
     id: "files",
     title: say("volumeFiles"),
-    value: ({ files }) => files,
-    cell: ({ files }) => formatCount(files),
+    value: ({ files }) => files ?? 0,
+    cell: ({ files }) => (files === null ? "–" : formatCount(files)),
     isNumber: true,
     isMinor: true,
   },
   {
     id: "size",
     title: say("size"),
-    value: ({ bytes }) => bytes,
-    cell: ({ bytes }) => formatBytes(bytes),
+    value: ({ bytes }) => bytes ?? 0,
+    cell: ({ bytes }) => (bytes === null ? "–" : formatBytes(bytes)),
     isNumber: true,
   },
   {
