@@ -86,7 +86,7 @@ describe("a command that is used wrongly", () => {
       ["mount", "a", "b", "--cache"],
       "Option --cache <dir> needs a value. Run runnel mount --help to see how it is used.",
     ],
-    [["serve"], "Option --volume <name=folder...> is missing. Run runnel serve --help to see how it is used."],
+    [["serve"], "There is nothing to serve. Name a folder: --volume docs=/srv/docs, or --offer /srv."],
     [["serve", "--volume", "docs"], "docs names no volume. Write NAME=FOLDER: docs=/srv/docs."],
     [["serve", "--volume", "=/srv"], "=/srv names no volume. Write NAME=FOLDER: docs=/srv/docs."],
     [
