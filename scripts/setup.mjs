@@ -1,11 +1,13 @@
 // Set-up before start and test: system packages, npm packages, addons; each only when it is missing or out of date.
 // Runs under the system's Node (20 is enough), imports nothing that has to be installed, and keeps no state of its own:
 // it compares what is there with what is wanted, which takes well under a second when nothing changed.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { hasCommand, installDebianPackages, isDebian, missingDebianPackages } from "./system-packages.mjs";
+import { testElectron } from "./tools.mjs";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const NODE_WANTED = 24;
@@ -25,6 +27,12 @@ const SYSTEM_PACKAGES = [
   { debian: "clang-format", isOptional: true, why: "checks how the C++ is set" },
   { debian: "clang-tidy", isOptional: true, why: "checks how the C++ is written" },
   { debian: "chromium", command: "chromium", isOptional: true, why: "the tests look at the pages with it" },
+  { debian: "xvfb", command: "Xvfb", isOptional: true, why: "the tests show the desktop app on it" },
+  { debian: "xauth", command: "xauth", isOptional: true, why: "the same" },
+  { debian: "dbus", command: "dbus-daemon", isOptional: true, why: "the tests read the desktop app's icon from it" },
+  { debian: "libnotify4", isOptional: true, why: "the desktop app notifies through it" },
+  { debian: "fonts-dejavu-core", isOptional: true, why: "the tests write with it" },
+  { debian: "unzip", command: "unzip", isOptional: true, why: "unpacks the Electron of the tests" },
   { debian: "git", command: "git", why: "the tests run it on a drive" },
   { debian: "rsync", command: "rsync", why: "the tests copy with it" },
   { debian: "vim-tiny", command: "vi", why: "the tests save with it" },
@@ -141,9 +149,26 @@ function ensureNode() {
   return process.execPath;
 }
 
+/**
+ * Fetches the Electron of the tests, beside all else: it is long on its way. @returns undefined when it is there. A
+ * failure is reported, and its tests say that they were skipped.
+ */
+function beginElectron() {
+  const isWanted = process.argv.includes("--for-tests") && process.platform === "linux" && process.arch === "x64";
+  if (!isWanted || testElectron() !== undefined) return undefined;
+  const script = 'import { ensureTestElectron } from "./scripts/tools.mjs"; ensureTestElectron();';
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], { cwd: ROOT, stdio: "inherit" });
+  return once(child, "close").then(([status]) => {
+    if (status !== 0) console.error("Electron was not fetched: the tests of the desktop app are skipped.");
+  });
+}
+
 ensureSystemPackages();
+const electron = beginElectron();
 ensureNpmPackages();
 const node = ensureNode();
 const PATH = [join(ROOT, "node_modules/.bin"), process.env.PATH ?? ""].join(delimiter);
 perform(node, ["native/build.mjs"], { PATH });
 perform(node, ["--disable-warning=ExperimentalWarning", "scripts/build-pages.mjs", "--if-older"], { PATH });
+perform(node, ["scripts/build-desktop.mjs", "--if-older"], { PATH });
+await electron;

@@ -5,3 +5,5 @@ export function ensureWindowsNode(): string;
 export function ensureWine(): NodeJS.ProcessEnv;
 export function ensureDebian(command: string, packages: readonly string[]): void;
 export function ensureClang(): string;
+export function testElectron(): string | undefined;
+export function ensureTestElectron(): string;

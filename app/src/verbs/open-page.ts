@@ -6,14 +6,14 @@ import { addVerb } from "../cli/verb.ts";
 import { text } from "./schemas.ts";
 import { agentVerb } from "./verb.ts";
 
-const schemas = {
+export const openPageSchemas = {
   /** `way`: the agent writes a file for a browser, or makes a link for a person. Both are good once, for a minute. */
   asks: z.object({ way: z.enum(["file", "link"]) }),
   /** `opens`: path of the file, or the link. */
   gives: z.object({ url: text, opens: text }),
 };
 
-export const openPage = agentVerb(schemas, {
+export const openPage = agentVerb(openPageSchemas, {
   handle: (agent, { way }) => agent.deps.pages.open(way),
 
   addCommand(program, output) {
@@ -21,7 +21,7 @@ export const openPage = agentVerb(schemas, {
       .option("--print", "print a link instead, which is good once and for a minute")
       .action(async (options: { print?: true }) => {
         const way = options.print === true ? "link" : "file";
-        const { url, opens } = await askAgent("openPage", schemas, { way });
+        const { url, opens } = await askAgent("openPage", openPageSchemas, { way });
         if (way === "link") {
           output.result({ page: { url, link: opens, isOpened: false } }, () => [opens]);
           return;

@@ -11,7 +11,7 @@ import { count, HeadSchema, Place, text } from "./schemas.ts";
 import { describeServer } from "../cli/describe-server.ts";
 import { agentVerb } from "./verb.ts";
 
-const schemas = {
+export const statusSchemas = {
   /** `asksServer`: each drive's server says how it stands with its folder. */
   asks: z.object({ asksServer: z.boolean().optional() }),
   /** `lost`: drives that an earlier agent of this home did not end: it crashed or was killed. */
@@ -23,10 +23,10 @@ const schemas = {
   }),
 };
 
-type AgentStatus = z.infer<typeof schemas.gives>;
+type AgentStatus = z.infer<typeof statusSchemas.gives>;
 
-export const status = agentVerb(schemas, {
-  pageAsks: schemas.asks,
+export const status = agentVerb(statusSchemas, {
+  pageAsks: statusSchemas.asks,
   async handle(agent, { asksServer }) {
     const { version, home } = agent.deps;
     const mounts = await agent.mountsAt("status");
@@ -44,7 +44,7 @@ export const status = agentVerb(schemas, {
       .option("--watch", "go on showing what moves, until Ctrl-C")
       .action(async (options: { watch?: true }) => {
         if (options.watch && (await watchAgent(output))) return;
-        const shown = (await askRunningAgent("status", schemas, { asksServer: true })) ?? {
+        const shown = (await askRunningAgent("status", statusSchemas, { asksServer: true })) ?? {
           head: headOf({ drives: [], lost: [], transfers: [] }),
           agent: null,
           mounts: [],

@@ -6,7 +6,7 @@ import { absolutePath, addVerb } from "../cli/verb.ts";
 import { count, Place, text } from "./schemas.ts";
 import { agentVerb } from "./verb.ts";
 
-const schemas = {
+export const unmountSchemas = {
   asks: z.object({ mountpoint: text, force: z.boolean() }),
   /**
    * `wasLost`: what an earlier agent left behind was detached. `unsentFiles`: kept here, and sent when the drive is
@@ -15,8 +15,8 @@ const schemas = {
   gives: z.object({ unmounted: Place, wasLost: z.boolean(), unsentFiles: count.nullable() }),
 };
 
-export const unmount = agentVerb(schemas, {
-  pageAsks: schemas.asks,
+export const unmount = agentVerb(unmountSchemas, {
+  pageAsks: unmountSchemas.asks,
   handle: (agent, { mountpoint, force }) => agent.unmount(mountpoint, force),
 
   addCommand(program, output) {
@@ -26,7 +26,7 @@ export const unmount = agentVerb(schemas, {
       .argument("<mountpoint>", "where the drive is", absolutePath)
       .option("--force", "also while programs use it")
       .action(async (mountpoint: string, { force = false }: { force?: boolean }) => {
-        const result = await askAgent("unmount", schemas, { mountpoint, force });
+        const result = await askAgent("unmount", unmountSchemas, { mountpoint, force });
         output.result(result, () => [
           result.wasLost
             ? `Took away what an earlier agent left at ${result.unmounted.mountpoint}.`

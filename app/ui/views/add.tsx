@@ -1,6 +1,6 @@
 // Adds a drive: from an invite, which makes this machine known to the server first, or from an address.
 import { CircleCheck } from "lucide-react";
-import { type ChangeEventHandler, type FormEvent, type ReactNode, useState } from "react";
+import { type ChangeEventHandler, type FormEvent, type ReactNode, useEffect, useState } from "react";
 import { Button } from "@runnel/shared/ui/widgets/button.tsx";
 import { Field } from "@runnel/shared/ui/widgets/field.tsx";
 import { Notice } from "@runnel/shared/ui/widgets/notice.tsx";
@@ -20,6 +20,13 @@ export function AddView(): ReactNode {
   const [isBusy, setBusy] = useState(false);
   const [added, setAdded] = useState("");
   const isInvite = typed.invite.trim().startsWith("runnel://");
+
+  useEffect(() => {
+    // A link that the system handed to the app: a person reads it here, and decides.
+    void window.runnel?.takeInvite().then((invite) => {
+      if (invite !== "") setTyped((before) => ({ ...before, invite }));
+    });
+  }, []);
 
   const add = async (): Promise<void> => {
     const [invite, mountpoint, name] = [typed.invite.trim(), typed.mountpoint.trim(), typed.name.trim()];

@@ -66,7 +66,7 @@ export const SINGLE_FOLDER: readonly { module: RegExp; shown: string; folders: r
     shown: "node:fs",
     folders: ["host/", "app/bin/", "native/src/", "server/src/meta/", "app/src/agent/replica/"],
   },
-  { module: /^electron(\/|$)/, shown: "electron", folders: ["app/src/main/"] },
+  { module: /^electron(\/|$)/, shown: "electron", folders: ["app/src/main/electron/"] },
   { module: /^napi\.h$|^node_api\.h$/, shown: "napi.h", folders: ["native/src/bridge/"] },
   { module: /^fuse(3\/|_)|^fuse\.h$/, shown: "libfuse's headers", folders: ["native/src/drive/fuse/"] },
   { module: /^winfsp\//, shown: "WinFsp's headers", folders: ["native/src/drive/winfsp/"] },

@@ -22,7 +22,13 @@ export type Check = (files: readonly ProjectFile[]) => Violation[];
 
 /** Never entered: not ours, made by tools, or (demo, drive) a mount that this process must not touch. */
 const NOT_ENTERED = new Set(["node_modules", ".git", ".setup", "coverage", "demo", "drive"]);
-const NOT_ENTERED_PATHS = new Set(["native/build", "native/prebuilds", "app/ui/dist", "server/console/dist"]);
+const NOT_ENTERED_PATHS = new Set([
+  "native/build",
+  "native/prebuilds",
+  "app/ui/dist",
+  "server/console/dist",
+  "app/dist",
+]);
 const TEXT = /\.(ts|tsx|js|mjs|cjs|cc|h|json|md|txt|sh|css|html|cmake|hex)$|(^|\/)(\.ci\/run|\.[a-z]+)$/;
 
 /** All text files of the project. A folder named drive inside src is ours: only the one at the top is a mount point. */

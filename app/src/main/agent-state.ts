@@ -1,0 +1,52 @@
+// What the desktop app knows of the agent: how its drives are, or why it does not say.
+import type { Head } from "../agent/view/head.ts";
+import type { MountStatus } from "../agent/mount-status.ts";
+
+export type DriveFacts = Pick<
+  MountStatus,
+  "url" | "volume" | "mountpoint" | "state" | "refusal" | "unsentFiles" | "conflicts" | "problems" | "sentence"
+>;
+
+export interface Place {
+  url: string;
+  mountpoint: string;
+}
+
+export type AgentState =
+  /** It is being started, or asked for the first time. */
+  | { kind: "starting" }
+  | {
+      kind: "live";
+      head: Head;
+      drives: readonly DriveFacts[];
+      /** Drives that an earlier agent did not end. */
+      lost: readonly Place[];
+    }
+  /** Somebody ended it on purpose. */
+  | { kind: "stopped" }
+  /** It was killed, or there is no starting it: a sentence. It is tried again. */
+  | { kind: "failed"; why: "ended" | "unreachable"; sentence: string };
+
+/** The one sentence, also where there is no agent to say it. */
+export function headOfState(state: AgentState): Head {
+  switch (state.kind) {
+    case "live":
+      return state.head;
+    case "starting":
+      return { state: "working", sentence: "Runnel is starting.", next: null };
+    case "stopped":
+      return { state: "paused", sentence: "Runnel was stopped.", next: "Choose Start in the menu." };
+    case "failed":
+      return { state: "attention", sentence: state.sentence, next: "It is tried again by itself." };
+  }
+}
+
+/** Last name of a path, of any system, as a person calls the drive. */
+export function nameOf(mountpoint: string): string {
+  return (
+    mountpoint
+      .split(/[/\\]/)
+      .filter((part) => part !== "")
+      .at(-1) ?? mountpoint
+  );
+}

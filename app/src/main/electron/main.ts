@@ -1,0 +1,86 @@
+// Begins the desktop app under Electron: one per home of an agent. Bundled to main.mjs, which lies beside what
+// scripts/build-desktop.mjs puts there.
+import { join } from "node:path";
+import { app, dialog } from "electron";
+import { isRunnelError, RealClock } from "@runnel/shared";
+import { AgentHome } from "../../agent/control/host/agent-home.ts";
+import { connectAgent } from "../../agent/control/connect-agent.ts";
+import { VERSION } from "../../agent/version.ts";
+import { AGENT_TABLE } from "../agent-table.ts";
+import { Desktop, QUIET } from "../desktop.ts";
+import { agentProgram, hasCrashed, startAgent } from "../host/agent-program.ts";
+import { takeLinks, XdgLoginItem } from "../host/desktop-entry.ts";
+import { ElectronLoginItem } from "./electron-login-item.ts";
+import { ElectronShell } from "./electron-shell.ts";
+
+const CONNECT_MS = 10_000;
+
+/** The folder of the bundle; the workspace is above it. */
+const FOLDER = import.meta.dirname;
+
+const clock = new RealClock();
+const home = new AgentHome();
+try {
+  home.make();
+} catch (error) {
+  dialog.showErrorBox("Runnel Cannot Start", isRunnelError(error) ? error.message : String(error));
+  app.exit(1);
+}
+app.setName("Runnel");
+// For all processes, where the system lets this user have it: root is not let.
+if (!app.commandLine.hasSwitch("no-sandbox")) app.enableSandbox();
+app.setPath("userData", join(home.folder, "desktop"));
+
+// Not awaited: Electron is ready only when this module has been evaluated.
+if (app.requestSingleInstanceLock()) void run();
+else app.quit();
+
+async function run(): Promise<void> {
+  // Words that come before there is a shell wait for it.
+  let words = app.isPackaged ? process.argv.slice(1) : process.argv.slice(2);
+  let take = (more: readonly string[]): void => void (words = [...words, ...more]);
+  app.on("second-instance", (_event, more) => take(more));
+  app.on("activate", () => take([]));
+  app.on("open-url", (event, url) => {
+    event.preventDefault();
+    take([url]);
+  });
+  await app.whenReady();
+
+  // Without a package of its own, Electron has to be told which app it is.
+  const command = app.isPackaged ? [process.execPath] : [process.execPath, FOLDER];
+  const atLogin = [...command, QUIET];
+  const isLinux = process.platform === "linux";
+  const program = agentProgram(join(FOLDER, ".."));
+  const shell = new ElectronShell(FOLDER);
+  const desktop = new Desktop({
+    clock,
+    shell,
+    loginItem: isLinux ? new XdgLoginItem(atLogin) : new ElectronLoginItem(atLogin),
+    connect: async () => {
+      const record = home.readRecord();
+      if (record === undefined) return undefined;
+      return connectAgent(record.socket, AGENT_TABLE, { version: VERSION, clock, deadlineMs: CONNECT_MS });
+    },
+    start: () => startAgent(program, home, clock),
+    hasCrashed: () => hasCrashed(home, clock),
+  });
+  app.on("will-quit", () => {
+    desktop.close();
+    shell.close();
+  });
+  await takeLinksOf([...command, "--"]);
+  const running = desktop.run(words);
+  take = (more) => desktop.startedAgain(more);
+  await running;
+}
+
+async function takeLinksOf(command: string[]): Promise<void> {
+  const [path = "", ...args] = command;
+  try {
+    if (process.platform === "linux") await takeLinks(command, clock);
+    else app.setAsDefaultProtocolClient("runnel", path, args);
+  } catch {
+    // An invite can still be pasted into the form.
+  }
+}

@@ -1,0 +1,74 @@
+// The `runnel` program of this machine, which the app starts in a process of its own: under its own Node, never under
+// the runtime that shows the windows.
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type Clock, RunnelError, sleep } from "@runnel/shared";
+import type { AgentHome } from "../../agent/control/host/agent-home.ts";
+
+/** The program gives up by itself before. */
+const START_MS = 60_000;
+const POLL_MS = 50;
+/** An agent that is asked to end unmounts its drives first. */
+const END_MS = 30_000;
+const SAID_CHARACTERS_MAX = 4_000;
+
+export interface AgentProgram {
+  /** Path of Node 24 or newer. */
+  node: string;
+  /** Path of the launcher of the command line. */
+  launcher: string;
+}
+
+/** The program beside this app: of its own packages, else that which the system finds. */
+export function agentProgram(appFolder: string): AgentProgram {
+  const ownNode = join(appFolder, "..", "node_modules", ".bin", process.platform === "win32" ? "node.exe" : "node");
+  // oxlint-disable-next-line node/no-sync -- once, before there is anything to hold up
+  return { node: existsSync(ownNode) ? ownNode : "node", launcher: join(appFolder, "bin", "runnel.mjs") };
+}
+
+/** Starts the agent, unless one runs. Resolves when it answers. @throws RunnelError Unavailable with a sentence. */
+export async function startAgent({ node, launcher }: AgentProgram, home: AgentHome, clock: Clock): Promise<void> {
+  const { ELECTRON_RUN_AS_NODE: _runAsNode, NODE_OPTIONS: _options, ...inherited } = process.env;
+  const child = spawn(node, [launcher, "agent", "--background"], {
+    cwd: "/",
+    env: { ...inherited, RUNNEL_HOME: home.folder },
+    stdio: ["ignore", "ignore", "pipe"],
+    windowsHide: true,
+  });
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    said = `${said}${text}`.slice(-SAID_CHARACTERS_MAX);
+  });
+  const timer = clock.after(START_MS, () => child.kill("SIGKILL"));
+  const failure = await new Promise<string | undefined>((done) => {
+    child.once("error", () => done(`${node} cannot be run. Install Runnel again.`));
+    child.once("exit", (code) => done(code === 0 ? undefined : said.trim() || "The agent could not be started."));
+  });
+  timer.cancel();
+  // The agent may hold it open.
+  child.stderr.destroy();
+  if (failure !== undefined) throw new RunnelError("Unavailable", "start the agent", failure);
+}
+
+/** Waits for the agent to be gone. @returns true when it left its record behind: it was killed, and ended nothing. */
+export async function hasCrashed(home: AgentHome, clock: Clock): Promise<boolean> {
+  const first = home.readRecord();
+  const untilMs = clock.bootMs() + END_MS;
+  for (;;) {
+    const record = home.readRecord();
+    if (record === undefined) return false;
+    // Another one runs already, or this one does not go.
+    if (record.pid !== first?.pid || clock.bootMs() > untilMs || !isAlive(record.pid)) return true;
+    await sleep(clock, POLL_MS);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

@@ -1,0 +1,77 @@
+// The menu of the icon: everything that a person can do, for desktops that show nothing but the menu. Pure.
+import type { AgentState, DriveFacts, Place } from "./agent-state.ts";
+import { headOfState, nameOf } from "./agent-state.ts";
+import type { Menu, MenuItem } from "./shell.ts";
+
+/** Routes of the window. */
+export type Route = "/" | "/savings" | "/folders" | "/conflicts" | "/add" | "/help";
+
+export interface MenuActs {
+  open(route: Route): void;
+  openFolder(mountpoint: string): void;
+  unmount(mountpoint: string): void;
+  mapAgain(place: Place): void;
+  startAgent(): void;
+  setStartsAtLogin(starts: boolean): void;
+  quit(): void;
+}
+
+const LABEL_CHARACTERS_MAX = 80;
+
+/** `startsAtLogin`: undefined where that cannot be set. */
+export function trayMenu(state: AgentState, startsAtLogin: boolean | undefined, acts: MenuActs): Menu {
+  const [drives, lost] = state.kind === "live" ? [state.drives, state.lost] : [[], []];
+  const conflicts = drives.reduce((sum, drive) => sum + drive.conflicts.length, 0);
+  const page = (label: string, route: Route): MenuItem => ({ label, act: () => acts.open(route) });
+  return [
+    [
+      { label: short(headOfState(state).sentence) },
+      page("Open Runnel", "/"),
+      ...(state.kind === "stopped" ? [{ label: "Start", act: () => acts.startAgent() }] : []),
+    ],
+    [
+      ...drives.map((drive) => driveItem(drive, acts)),
+      ...lost.map((place) => lostItem(place, acts)),
+      page("Add a Drive…", "/add"),
+    ],
+    [
+      page("Savings", "/savings"),
+      page("Folders", "/folders"),
+      page(conflicts === 0 ? "Conflicts" : `Conflicts (${conflicts})`, "/conflicts"),
+      ...settings(startsAtLogin, acts),
+      page("Help", "/help"),
+    ],
+    [{ label: "Quit; the Drives Stay", act: () => acts.quit() }],
+  ];
+}
+
+function driveItem({ mountpoint, sentence }: DriveFacts, acts: MenuActs): MenuItem {
+  return {
+    label: short(nameOf(mountpoint)),
+    items: [
+      { label: short(sentence) },
+      { label: "Open Folder", act: () => acts.openFolder(mountpoint) },
+      { label: "Unmount", act: () => acts.unmount(mountpoint) },
+    ],
+  };
+}
+
+function lostItem(place: Place, acts: MenuActs): MenuItem {
+  return {
+    label: short(`${nameOf(place.mountpoint)} (not mapped)`),
+    items: [
+      { label: "Map Again", act: () => acts.mapAgain(place) },
+      { label: "Forget", act: () => acts.unmount(place.mountpoint) },
+    ],
+  };
+}
+
+function settings(startsAtLogin: boolean | undefined, acts: MenuActs): MenuItem[] {
+  if (startsAtLogin === undefined) return [];
+  const act = (): void => acts.setStartsAtLogin(!startsAtLogin);
+  return [{ label: "Settings", items: [{ label: "Start at Login", isChecked: startsAtLogin, act }] }];
+}
+
+function short(label: string): string {
+  return label.length <= LABEL_CHARACTERS_MAX ? label : `${label.slice(0, LABEL_CHARACTERS_MAX - 1)}…`;
+}

@@ -1,0 +1,282 @@
+// The desktop app over a shell without a screen, and an agent that a test plays.
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { type Clock, RunnelError, settle, SimulatedClock } from "@runnel/shared";
+import type { AgentClient } from "../../src/main/agent-watch.ts";
+import { RETRY_MS } from "../../src/main/agent-watch.ts";
+import type { DriveFacts, Place } from "../../src/main/agent-state.ts";
+import { Desktop } from "../../src/main/desktop.ts";
+import { MemoryShell } from "../../src/main/memory/memory-shell.ts";
+import { driveFacts } from "./facts.ts";
+
+const INVITE = `runnel://host:7473/docs#${"A".repeat(43)}.${"B".repeat(22)}`;
+
+/** An agent that a test ends, kills, and lets fail. */
+class PlayedAgents {
+  drives: readonly DriveFacts[] = [];
+  lost: Place[] = [];
+  /** Sentence of a start that fails. */
+  failure: string | undefined;
+  starts = 0;
+  pages = 0;
+  asked: string[] = [];
+  #hasCrashed = false;
+  #end: (() => void) | undefined;
+  #part: ((part: unknown) => void) | undefined;
+
+  connect(): Promise<AgentClient | undefined> {
+    if (this.#end === undefined) return Promise.resolve(undefined);
+    const ask = (verb: string, request: object, part?: (part: never) => void): Promise<unknown> => {
+      this.asked.push(`${verb} ${JSON.stringify(request)}`);
+      switch (verb) {
+        case "view":
+          this.#part = part as (part: unknown) => void;
+          this.#tell();
+          return new Promise((_done, fail) => {
+            this.#end = () => fail(new RunnelError("Unavailable", "ask", "The agent ended."));
+          });
+        case "status":
+          return Promise.resolve({ head: this.#head(), mounts: this.drives, lost: this.lost });
+        case "openPage": {
+          this.pages++;
+          return Promise.resolve({ url: "http://127.0.0.1:5/", opens: `http://127.0.0.1:5/#ticket${this.pages}` });
+        }
+        case "mount":
+          this.lost = [];
+          this.drives = [driveFacts()];
+          return Promise.resolve({});
+        default:
+          return Promise.resolve({});
+      }
+    };
+    return Promise.resolve({ ask, close: () => undefined } as unknown as AgentClient);
+  }
+
+  start(): Promise<void> {
+    this.starts++;
+    if (this.failure !== undefined)
+      return Promise.reject(new RunnelError("Unavailable", "start the agent", this.failure));
+    this.#end = () => undefined;
+    return Promise.resolve();
+  }
+
+  hasCrashed(): Promise<boolean> {
+    return Promise.resolve(this.#hasCrashed);
+  }
+
+  /** Ends the agent; `crashes`: as a kill does. */
+  end(crashes: boolean): void {
+    this.#hasCrashed = crashes;
+    if (crashes) this.lost = this.drives.map(({ url, mountpoint }) => ({ url, mountpoint }));
+    this.drives = [];
+    const end = this.#end;
+    this.#end = undefined;
+    end?.();
+  }
+
+  /** Has these drives from now on. */
+  show(drives: readonly DriveFacts[]): void {
+    this.drives = drives;
+    this.#tell();
+  }
+
+  #head(): object {
+    const isOffline = this.drives.some(({ state }) => state === "offline");
+    return { state: isOffline ? "offline" : "fine", sentence: isOffline ? "Offline." : "All is well.", next: null };
+  }
+
+  #tell(): void {
+    const drives = this.drives.map((drive) => ({ ...drive, key: drive.mountpoint }));
+    this.#part?.({ snapshot: { head: this.#head(), lists: { drives }, omitted: {} } });
+  }
+}
+
+let clock: SimulatedClock;
+let shell: MemoryShell;
+let agents: PlayedAgents;
+let startsAtLogin: boolean;
+let desktop: Desktop;
+
+beforeEach(() => {
+  clock = new SimulatedClock();
+  shell = new MemoryShell();
+  agents = new PlayedAgents();
+  startsAtLogin = false;
+  desktop = new Desktop({
+    clock: clock satisfies Clock,
+    shell,
+    loginItem: {
+      get: () => Promise.resolve(startsAtLogin),
+      set: (starts) => {
+        startsAtLogin = starts;
+        return Promise.resolve();
+      },
+    },
+    connect: () => agents.connect(),
+    start: () => agents.start(),
+    hasCrashed: () => agents.hasCrashed(),
+  });
+});
+
+async function begin(...words: string[]): Promise<void> {
+  void desktop.run(words);
+  await settle();
+}
+
+describe("the agent", () => {
+  test("is started when none runs, and shown", async () => {
+    await begin("--quiet");
+    expect(agents.starts).toBe(1);
+    expect(shell.icon).toMatchObject({ state: "fine", tooltip: "All is well." });
+    expect(shell.windows.size).toBe(0);
+  });
+
+  test("that was killed is started again, its drives are mapped again, and a person is told", async () => {
+    await begin("--quiet");
+    agents.show([driveFacts()]);
+    await settle();
+    agents.end(true);
+    await settle();
+    expect(shell.icon).toMatchObject({ state: "attention" });
+    expect(agents.starts).toBe(1);
+    await clock.advance(RETRY_MS);
+    await settle();
+    expect(agents.starts).toBe(2);
+    expect(agents.asked).toContain('mount {"url":"wss://host:1/docs","mountpoint":"/home/ada/Docs","mode":"sync"}');
+    expect(shell.icon).toMatchObject({ state: "fine" });
+    expect(shell.notices.map(({ title, body }) => [title, body])).toEqual([
+      ["Runnel was started again", "The drive is back."],
+    ]);
+  });
+
+  test("that cannot be started is tried again, later each time; it is said once", async () => {
+    agents.failure = "The agent could not start: the disk is full.";
+    await begin("--quiet");
+    expect(shell.icon).toMatchObject({ state: "attention", tooltip: agents.failure });
+    for (const delayMs of [RETRY_MS, 2 * RETRY_MS, 4 * RETRY_MS]) {
+      const before = agents.starts;
+      await clock.advance(delayMs - 1);
+      await settle();
+      expect(agents.starts).toBe(before);
+      await clock.advance(1);
+      await settle();
+      expect(agents.starts).toBe(before + 1);
+    }
+    expect(shell.notices.map(({ title }) => title)).toEqual(["Runnel Cannot Start"]);
+    expect(shell.told).toEqual([]);
+    // Who asks for a window is told, and does not wait for the next attempt.
+    shell.choose("Open Runnel");
+    await settle();
+    expect(shell.told).toEqual([{ title: "Runnel Cannot Start", body: agents.failure }]);
+    agents.failure = undefined;
+    shell.choose("Open Runnel");
+    await settle();
+    expect(shell.windows.get("full")?.page.url).toBe("http://127.0.0.1:5/#ticket1");
+  });
+
+  test("that a person has stopped is left alone until it is asked for", async () => {
+    await begin("--quiet");
+    agents.end(false);
+    await settle();
+    await clock.advance(3_600_000);
+    await settle();
+    expect(agents.starts).toBe(1);
+    expect(shell.icon).toMatchObject({ state: "paused", tooltip: "Runnel was stopped." });
+    shell.choose("Start");
+    await settle();
+    expect(agents.starts).toBe(2);
+    expect(shell.icon).toMatchObject({ state: "fine" });
+  });
+});
+
+describe("windows", () => {
+  test("a start opens one, another start shows it, and a new agent gives it a new page", async () => {
+    await begin();
+    expect(shell.windows.get("full")?.page).toEqual({ kind: "full", url: "http://127.0.0.1:5/#ticket1", invite: "" });
+    desktop.startedAgain([]);
+    await settle();
+    expect(agents.pages).toBe(1);
+    agents.end(true);
+    await settle();
+    expect(shell.windows.size).toBe(0);
+    await clock.advance(RETRY_MS);
+    await settle();
+    expect(shell.windows.get("full")?.page.url).toBe("http://127.0.0.1:5/#ticket2");
+  });
+
+  test("a click on the icon shows the popover, another one hides it", async () => {
+    await begin("--quiet");
+    shell.clickIcon();
+    await settle();
+    expect(shell.windows.get("popover")?.isVisible).toBe(true);
+    shell.clickIcon();
+    expect(shell.windows.get("popover")?.isVisible).toBe(false);
+    shell.clickIcon();
+    expect(shell.windows.get("popover")?.isVisible).toBe(true);
+    expect(agents.pages).toBe(1);
+  });
+
+  test("a link fills the form and asks the agent for nothing; a broken one is refused", async () => {
+    await begin("--quiet");
+    desktop.startedAgain(["electron", "--", INVITE]);
+    await settle();
+    expect(shell.windows.get("full")?.page).toEqual({
+      kind: "full",
+      url: "http://127.0.0.1:5/add#ticket1",
+      invite: INVITE,
+    });
+    expect(agents.asked.filter((asked) => /^(mount|login)/.test(asked))).toEqual([]);
+    desktop.startedAgain(["runnel://host/docs"]);
+    expect(shell.told).toEqual([
+      { title: "Not an Invite", body: "This link is not a whole invite. Ask for a new one." },
+    ]);
+  });
+
+  test("a link that comes before the agent is there waits for it", async () => {
+    await begin(INVITE);
+    expect(shell.windows.get("full")?.page).toMatchObject({ invite: INVITE });
+  });
+});
+
+describe("the menu", () => {
+  test("holds everything", async () => {
+    await begin("--quiet");
+    agents.lost = [{ url: "wss://host:1/old", mountpoint: "/home/ada/Old" }];
+    agents.show([driveFacts({ conflicts: [{ path: "a", conflictCopy: "b" }] })]);
+    await settle();
+    expect(shell.menuLines()).toEqual([
+      "All is well.",
+      "Open Runnel",
+      "-",
+      "Docs",
+      "  Connected.",
+      "  Open Folder",
+      "  Unmount",
+      "Old (not mapped)",
+      "  Map Again",
+      "  Forget",
+      "Add a Drive…",
+      "-",
+      "Savings",
+      "Folders",
+      "Conflicts (1)",
+      "Settings",
+      "  [ ] Start at Login",
+      "Help",
+      "-",
+      "Quit; the Drives Stay",
+    ]);
+    shell.choose("Docs", "Open Folder");
+    shell.choose("Docs", "Unmount");
+    shell.choose("Old (not mapped)", "Map Again");
+    shell.choose("Settings", "Start at Login");
+    shell.choose("Savings");
+    shell.choose("Quit; the Drives Stay");
+    await settle();
+    expect(shell.openedFolders).toEqual(["/home/ada/Docs"]);
+    expect(agents.asked).toContain('unmount {"mountpoint":"/home/ada/Docs","force":false}');
+    expect(agents.asked).toContain('mount {"url":"wss://host:1/old","mountpoint":"/home/ada/Old","mode":"sync"}');
+    expect(shell.menuLines()).toContain("  [x] Start at Login");
+    expect(new URL(shell.windows.get("full")?.page.url ?? "").pathname).toBe("/savings");
+    expect(shell.hasQuit).toBe(true);
+  });
+});

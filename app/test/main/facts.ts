@@ -1,0 +1,21 @@
+// Drives as the agent tells of them, for tests of the desktop app.
+import type { DriveFacts } from "../../src/main/agent-state.ts";
+
+export function driveFacts(changes: Partial<DriveFacts> = {}): DriveFacts {
+  return {
+    url: "wss://host:1/docs",
+    volume: "docs",
+    mountpoint: "/home/ada/Docs",
+    state: "connected",
+    refusal: null,
+    unsentFiles: 0,
+    conflicts: [],
+    problems: [],
+    sentence: "Connected.",
+    ...changes,
+  };
+}
+
+export function conflictsOf(...paths: string[]): DriveFacts["conflicts"] {
+  return paths.map((path) => ({ path, conflictCopy: `${path} (conflict)` }));
+}

@@ -1,0 +1,47 @@
+// Bundles the desktop app: app/src/main into app/dist, a folder that Electron starts. The main process is an ES module
+// and the preload script CommonJS, as Electron wants them; what they use is in Electron 33 as in the newest.
+// `--if-older` builds only what is older than its sources.
+import { cpSync, existsSync, globSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const OUT = join(ROOT, "app/dist");
+const MAIN = join(ROOT, "app/src/main");
+const MANIFEST = join(OUT, "package.json");
+const SOURCES = ["app/src/{main,agent,verbs}/**", "shared/src/**", "app/package.json", "scripts/build-desktop.mjs"];
+
+/** Chromium's and Node's versions in Electron 33 are the oldest that the bundle has to run on. */
+const SHARED = { bundle: true, platform: "node", target: ["node20.18"], external: ["electron"], logLevel: "warning" };
+
+/** Modules of ours do nothing when they are imported: of those that are not used, nothing is in the bundle. */
+const ownModules = {
+  name: "own-modules",
+  setup({ onResolve, resolve }) {
+    onResolve({ filter: /^(\.|@runnel\/)/ }, async ({ path, pluginData, ...from }) => {
+      if (pluginData === "resolved") return undefined;
+      const found = await resolve(path, { ...from, pluginData: "resolved" });
+      return found.path.includes("/node_modules/") ? found : { ...found, sideEffects: false };
+    });
+  },
+};
+
+function isCurrent() {
+  if (!process.argv.includes("--if-older") || !existsSync(MANIFEST)) return false;
+  const builtMs = statSync(MANIFEST).mtimeMs;
+  return globSync(SOURCES, { cwd: ROOT }).every((path) => statSync(join(ROOT, path)).mtimeMs < builtMs);
+}
+
+if (!isCurrent()) {
+  rmSync(OUT, { recursive: true, force: true });
+  const main = { ...SHARED, entryPoints: [join(MAIN, "electron/main.ts")], format: "esm", plugins: [ownModules] };
+  await build({ ...main, outfile: join(OUT, "main.mjs") });
+  const preload = { ...SHARED, entryPoints: [join(MAIN, "electron/preload.ts")], format: "cjs" };
+  await build({ ...preload, outfile: join(OUT, "preload.cjs") });
+  cpSync(join(MAIN, "icons"), join(OUT, "icons"), { recursive: true, filter: (path) => !path.endsWith(".svg") });
+  writeFileSync(
+    MANIFEST,
+    `${JSON.stringify({ name: "runnel-desktop", productName: "Runnel", main: "main.mjs" }, undefined, 2)}\n`,
+  );
+}
