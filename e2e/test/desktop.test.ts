@@ -1,6 +1,6 @@
 // The desktop app in a real Electron, with the product's server, agent and drive, on a desktop whose tray and
-// notifications are stand-ins on a session bus. One start of the app serves all tests, in their order: each begins where
-// the one before has left it.
+// notifications are stand-ins on a session bus. One start of the app serves all tests, in their order: each begins
+// where the one before has left it.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -24,8 +24,8 @@ const UP_BITS = 2_000_000;
 const STATES = ["fine", "working", "paused", "offline", "attention"] as const;
 
 /**
- * How opaque each pixel is, and the colour of those that are so wholly: of others it depends on how a bitmap counts
- * them. `argb`: four bytes a pixel.
+ * Returns how opaque each pixel is, and the colour of those that are so wholly: of others it depends on how a bitmap
+ * counts them. `argb`: four bytes a pixel.
  */
 function shapeOf(argb: Buffer): string {
   const shape = Buffer.from(argb);
@@ -50,8 +50,8 @@ onDesktop(`the desktop app${why === undefined ? "" : ` (skipped: ${why})`}`, () 
   const untilTooltip = (text: string): Promise<unknown> =>
     waitFor(async () => (await desktop.tooltip()).includes(text), SHOWN_MS, `the tooltip "${text}"`);
   /**
-   * Pictures of the states at twice their size, which is the one that a desktop gets, as Electron reads the files: blue,
-   * green, red, alpha.
+   * Reads the states' pictures at twice their size, which is the one that a desktop gets, as Electron reads the files:
+   * blue, green, red, alpha.
    */
   const readPictures = async (): Promise<Map<string, string>> => {
     const bitmaps = await app.electron.evaluate(
@@ -131,7 +131,7 @@ onDesktop(`the desktop app${why === undefined ? "" : ` (skipped: ${why})`}`, () 
         return { opened: opened === null, fetched, hasRun, permission: await Notification.requestPermission() };
       })(${JSON.stringify(elsewhere)})`);
       expect(tried).toEqual({ opened: true, fetched: "refused", hasRun: false, permission: "denied" });
-      // What the page's policy would let through, Electron's guard does not.
+      // Electron's guard refuses what no policy of a page is asked for.
       const unguarded = await app.electron.evaluate(async ({ session }, url) => {
         const loaded = await session
           .fromPartition("runnel")

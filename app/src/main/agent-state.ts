@@ -1,4 +1,4 @@
-// What the desktop app knows of the agent: how its drives are, or why it does not say.
+// The agent as the desktop app knows it: how its drives are, or why it does not say.
 import type { Head } from "../agent/view/head.ts";
 import type { MountStatus } from "../agent/mount-status.ts";
 

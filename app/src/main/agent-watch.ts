@@ -117,7 +117,7 @@ export class AgentWatch {
     let shown = "";
     let isAsking = false;
     const show = async (): Promise<void> => {
-      // One question at a time: what changes meanwhile is asked for after it.
+      // Asks one question at a time: what changes meanwhile is asked for after it.
       if (isAsking) return;
       isAsking = true;
       try {

@@ -1,5 +1,5 @@
-// The desktop app, over whatever shell shows it: the icon says how the agent is, the menu holds everything, a click opens
-// the agent's page, a link fills its form. It keeps no state of the drives itself.
+// The desktop app, over whatever shell shows it: the icon says how the agent is, the menu holds everything, a click
+// opens the agent's page, a link fills its form. It keeps no state of the drives itself.
 import { type Clock, isRunnelError } from "@runnel/shared";
 import { type AgentState, headOfState, type Place } from "./agent-state.ts";
 import { AgentWatch, type AgentWatchDeps } from "./agent-watch.ts";
@@ -11,9 +11,9 @@ import { type Route, trayMenu } from "./tray-menu.ts";
 /** Word of the command line: no window at first. */
 export const QUIET = "--quiet";
 
-/** Whether the app starts when its user logs in. */
+/** Makes the app start when its user logs in. */
 export interface LoginItem {
-  /** undefined: cannot be set here. */
+  /** Resolves to undefined where that cannot be set. */
   get(): Promise<boolean | undefined>;
   set(starts: boolean): Promise<void>;
 }
@@ -57,7 +57,7 @@ export class Desktop {
     const { shell, loginItem } = this.#deps;
     this.#startsAtLogin = await loginItem.get();
     shell.begin(() => {
-      if (!shell.hide("popover") && !shell.raise("popover")) this.#open("popover", "/");
+      if (!shell.hide("popover") && !shell.reveal("popover")) this.#open("popover", "/");
     });
     this.#show();
     this.startedAgain(words);
@@ -138,7 +138,7 @@ export class Desktop {
 
   #open(kind: WindowKind, route: Route, invite = ""): void {
     const { shell } = this.#deps;
-    if (route === "/" && shell.raise(kind)) return;
+    if (route === "/" && shell.reveal(kind)) return;
     const client = this.#watch.client;
     if (client === undefined) {
       this.#pending = { kind, route, invite };

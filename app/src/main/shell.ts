@@ -1,5 +1,5 @@
-// The seam between what the desktop app decides and what shows it: an icon with a menu, notifications, windows. Engines:
-// `electron/`, and `memory/` for tests.
+// The seam between what the desktop app decides and what shows it: an icon with a menu, notifications, windows. Its
+// engines are `electron/`, and `memory/` for tests.
 import type { ViewState } from "../agent/view/head.ts";
 
 export interface MenuItem {
@@ -45,7 +45,7 @@ export interface Shell {
   setIcon(icon: ShellIcon): void;
   notify(notice: ShellNotice): void;
   /** Shows the window of this kind as it is. @returns false when there is none. */
-  raise(kind: WindowKind): boolean;
+  reveal(kind: WindowKind): boolean;
   /** Hides the window of this kind where it is visible. @returns false when it was not. */
   hide(kind: WindowKind): boolean;
   /** Loads a page into the window of its kind, which is made if need be, and shows it. */

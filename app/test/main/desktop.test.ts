@@ -163,7 +163,7 @@ describe("the agent", () => {
     }
     expect(shell.notices.map(({ title }) => title)).toEqual(["Runnel Cannot Start"]);
     expect(shell.told).toEqual([]);
-    // Who asks for a window is told, and does not wait for the next attempt.
+    // A person who asks for a window is told, and does not wait for the next attempt.
     shell.choose("Open Runnel");
     await settle();
     expect(shell.told).toEqual([{ title: "Runnel Cannot Start", body: agents.failure }]);

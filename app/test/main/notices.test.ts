@@ -1,4 +1,4 @@
-// What a person is notified of, and how often.
+// Notices: what a person is notified of, and how often.
 import { beforeEach, expect, test } from "@jest/globals";
 import { SimulatedClock } from "@runnel/shared";
 import { NOTICES_MAX, Notices, OFFLINE_MS, WINDOW_MS } from "../../src/main/notices.ts";

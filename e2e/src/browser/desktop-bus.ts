@@ -1,6 +1,6 @@
-// A desktop for tests: a screen without a monitor, a session bus, and stand-ins on it for what a desktop shows: the host
-// of tray icons (StatusNotifierItem) and the notifications (Desktop Notifications Specification 1.2). All processes
-// carry the sandbox's mark, and are swept with it.
+// A desktop for tests: a screen without a monitor, a session bus, and stand-ins on it for what a desktop shows: the
+// host of tray icons (StatusNotifierItem) and the notifications (Desktop Notifications Specification 1.2). All
+// processes carry the sandbox's mark, and are swept with it.
 import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -23,7 +23,7 @@ export interface ShownItem {
   id: number;
   label: string;
   isEnabled: boolean;
-  /** undefined: it has no mark. */
+  /** Is undefined where it has no mark. */
   isChecked: boolean | undefined;
   items: ShownItem[];
 }

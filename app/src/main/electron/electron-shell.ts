@@ -15,7 +15,7 @@ import type { Menu as ShellMenu, MenuItem, Shell, ShellIcon } from "../shell.ts"
 import type { ShellNotice, ShellPage, WindowKind } from "../shell.ts";
 import { guardSession, PageWindow } from "./page-window.ts";
 
-/** In memory only: no page leaves anything on the disk. */
+/** Names a session in memory: no page leaves anything on the disk. */
 const PARTITION = "runnel";
 /** Notifications that can still be clicked; the system forgets older ones. */
 const NOTICES_MAX = 20;
@@ -75,7 +75,7 @@ export class ElectronShell implements Shell {
     notice.show();
   }
 
-  raise(kind: WindowKind): boolean {
+  reveal(kind: WindowKind): boolean {
     const window = this.#window(kind);
     window?.show(this.#anchor());
     return window !== undefined;

@@ -27,11 +27,11 @@ try {
   app.exit(1);
 }
 app.setName("Runnel");
-// For all processes, where the system lets this user have it: root is not let.
+// Sandboxes all processes, where the system lets this user: root is not let.
 if (!app.commandLine.hasSwitch("no-sandbox")) app.enableSandbox();
 app.setPath("userData", join(home.folder, "desktop"));
 
-// Not awaited: Electron is ready only when this module has been evaluated.
+// Waiting for it here would be for ever: Electron is ready only when this module has been evaluated.
 if (app.requestSingleInstanceLock()) void run();
 else app.quit();
 

@@ -41,7 +41,7 @@ export class MemoryShell implements Shell {
     this.notices.push(notice);
   }
 
-  raise(kind: WindowKind): boolean {
+  reveal(kind: WindowKind): boolean {
     const window = this.windows.get(kind);
     if (window !== undefined) window.isVisible = true;
     return window !== undefined;
