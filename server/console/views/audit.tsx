@@ -252,7 +252,7 @@ function ResultBadge({ result }: { result: AuditResult }): ReactNode {
 }
 
 function actorText({ who: { kind, name, person } }: AuditEntry): string {
-  if (name !== "" && person !== "") return say("deviceOf", { name, person });
+  if (name !== "" && person !== "" && name !== person) return say("deviceOf", { name, person });
   if (name !== "" || person !== "") return name === "" ? person : name;
   return kind === "server"
     ? say("actorServer")

@@ -109,7 +109,7 @@ export const WORDS = {
   personAdd: "Add a person",
   personName: "Name",
   personNameHint: "The one that is written into invites for them.",
-  personUnknown: "The server knows nobody by this name.",
+  personUnknown: "There is no account of this name. Add the person to give a role or a password.",
   personOn: "Here now",
   personOff: "Not here",
   personRemove: "Remove",
