@@ -1,5 +1,5 @@
-// A pin of many files: the agent is killed in the middle of it, again and again, while programs at the server change the
-// folder; in the end all is here, and programs were answered all the time.
+// A pin of many files: the agent is killed in the middle of it, again and again, while programs at the server change
+// the folder; in the end all is here, and programs were answered all the time.
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
