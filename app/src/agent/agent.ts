@@ -119,7 +119,7 @@ export class Agent {
       throw failed.reason;
     }
     return {
-      unmounted: mounts.map(recordOf),
+      unmounted: mounts.map(recordOf).map(placeOf),
       unsentFiles: ends.reduce((sum, end) => sum + (end.status === "fulfilled" ? end.value.unsentFiles : 0), 0),
     };
   }
@@ -150,14 +150,16 @@ export class Agent {
     const { url, mountpoint } = settings;
     // Recorded before it is there: a crash on the way leaves a mount that the next agent knows of.
     this.#lost = this.#lost.filter((record) => record.mountpoint !== mountpoint);
-    const mounting = { url, mountpoint };
+    const mounting = recordOf({ settings });
     this.#mounting.push(mounting);
     this.#record();
     try {
       await this.history.open();
-      const mount = await this.deps.openMount(settings, (happening) => this.history.happened(mounting, happening));
+      const mount = await this.deps.openMount(settings, (happening) =>
+        this.history.happened(placeOf(mounting), happening),
+      );
       this.#mounts.set(mountpoint, mount);
-      this.history.happened(mounting, { ...ABOUT_DRIVE, kind: "mounted" });
+      this.history.happened(placeOf(mounting), { ...ABOUT_DRIVE, kind: "mounted" });
       this.deps.log.info({ url, mountpoint }, "mounted");
       void mount.ended.then((reason) => this.#forget(mount, reason));
       await this.#guard(mount);
@@ -300,7 +302,7 @@ export class Agent {
     this.#mounts.delete(mountpoint);
     this.history.ended(mount);
     const detail = reason === "unmounted" ? "" : reason;
-    this.history.happened(recordOf(mount), { ...ABOUT_DRIVE, kind: "unmounted", detail });
+    this.history.happened({ url, mountpoint }, { ...ABOUT_DRIVE, kind: "unmounted", detail });
     this.#recordIfPossible();
     this.deps.log.info({ url, mountpoint, reason }, "mount ended");
     this.deps.changed?.();
@@ -323,6 +325,15 @@ export class Agent {
 
 const ABOUT_DRIVE = { path: "", files: 0, bytes: 0, detail: "" };
 
-function recordOf({ settings: { url, mountpoint } }: Mount): MountRecord {
+function recordOf({ settings }: Pick<Mount, "settings">): MountRecord {
+  const { url, mountpoint, cacheFolder, cacheBytes, mapOwner, usesFsKit, secretPath } = settings;
+  const more = {
+    ...(usesFsKit === undefined ? {} : { usesFsKit }),
+    ...(secretPath === undefined ? {} : { secretPath }),
+  };
+  return { url, mountpoint, options: { cacheFolder, cacheBytes, mapOwner, ...more } };
+}
+
+function placeOf({ url, mountpoint }: MountRecord): MountRecord {
   return { url, mountpoint };
 }

@@ -39,17 +39,20 @@ interface MountOptions extends Omit<
 
 export const mount = agentVerb(mountSchemas, {
   pageAsks: mountSchemas.asks.extend({ cache: notFromPage, secret: notFromPage }),
-  async handle(agent, { url, mountpoint, cache, cacheBytes = CACHE_BYTES, mode, mapOwner, usesFsKit, secret }) {
+  async handle(agent, { url, mountpoint, cache, cacheBytes, mode, mapOwner, usesFsKit, secret }) {
     if (mode === "async")
       throw new RunnelError("Unsupported", "mount", "Mode async comes in a later version. Use --mode sync.");
+    // A drive of an agent that died comes back as it was.
+    const before = agent.lost.find((each) => each.url === volumeUrl(url) && each.mountpoint === mountpoint)?.options;
+    const secretPath = secret ?? before?.secretPath;
     const mounted = await agent.mount({
       url: volumeUrl(url),
       mountpoint,
-      cacheFolder: cache ?? agent.deps.home.cacheFolder,
-      cacheBytes,
-      mapOwner: mapOwner ?? process.getuid?.() !== 0,
-      usesFsKit: usesFsKit ?? false,
-      ...(secret === undefined ? {} : { secretPath: secret }),
+      cacheFolder: cache ?? before?.cacheFolder ?? agent.deps.home.cacheFolder,
+      cacheBytes: cacheBytes ?? before?.cacheBytes ?? CACHE_BYTES,
+      mapOwner: mapOwner ?? before?.mapOwner ?? process.getuid?.() !== 0,
+      usesFsKit: usesFsKit ?? before?.usesFsKit ?? false,
+      ...(secretPath === undefined ? {} : { secretPath }),
     });
     return { mount: await mounted.status(false) };
   },

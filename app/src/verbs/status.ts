@@ -35,7 +35,7 @@ export const status = agentVerb(statusSchemas, {
       head: agent.views.head(statuses),
       agent: { pid: process.pid, version, home: home.folder, startedMs: agent.startedMs },
       mounts: statuses,
-      lost: [...agent.lost],
+      lost: agent.lost.map(({ url, mountpoint }) => ({ url, mountpoint })),
     };
   },
 

@@ -111,6 +111,26 @@ setTimeout(() => process.exit(7), 20);`;
     next.close();
   });
 
+  test("maps a drive that a killed one left with the options that it had, unless others are given", async () => {
+    const { home, mountpoint } = makePlace();
+    const url = "ws://127.0.0.1:1/docs";
+    const kept = (): unknown => JSON.parse(readFileSync(join(home, "mounts.json"), "utf8"));
+    for (const [asked, cacheBytes] of [
+      [{ cacheBytes: 5_000_000, mapOwner: false }, 5_000_000],
+      [{}, 5_000_000],
+      [{ cacheBytes: 6_000_000 }, 6_000_000],
+    ] as const) {
+      const agent = startFakeAgent(home);
+      await agent.firstLine;
+      const client = await connectTo(home);
+      await client.ask("mount", { url, mountpoint, mode: "sync", ...asked });
+      expect(kept()).toMatchObject([{ url, mountpoint, options: { cacheBytes, mapOwner: false } }]);
+      client.close();
+      agent.child.kill("SIGKILL");
+      await agent.exitCode;
+    }
+  });
+
   test("unmounts and leaves neither socket nor record when it ends", async () => {
     const { home, mountpoint } = makePlace();
     const { firstLine, child, exitCode } = startFakeAgent(home);

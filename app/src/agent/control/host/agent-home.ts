@@ -36,7 +36,17 @@ const SOCKET_PATH_BYTES_MAX = 100;
 const AgentRecord = z.object({ pid: z.int(), socket: z.string(), started: z.string(), version: z.string() });
 export type AgentRecord = z.infer<typeof AgentRecord>;
 
-const MountRecords = z.array(z.object({ url: z.string(), mountpoint: z.string() }));
+/** How a drive was mounted, so that it is mounted again in the same way. */
+const MountOptions = z.object({
+  cacheFolder: z.string(),
+  cacheBytes: z.number(),
+  mapOwner: z.boolean(),
+  usesFsKit: z.boolean().optional(),
+  secretPath: z.string().optional(),
+});
+export type MountOptions = z.infer<typeof MountOptions>;
+
+const MountRecords = z.array(z.object({ url: z.string(), mountpoint: z.string(), options: MountOptions.optional() }));
 export type MountRecord = z.infer<typeof MountRecords>[number];
 
 export type Environment = Readonly<Record<string, string | undefined>>;
