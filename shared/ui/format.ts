@@ -36,9 +36,9 @@ export function formatCount(count: number): string {
   return whole.format(count);
 }
 
-/** Writes a share from 0 to 1. */
+/** Writes a share from 0 to 1; only all of it is 100 %. */
 export function formatPercent(share: number): string {
-  return percent.format(share);
+  return percent.format(share < 1 ? Math.min(share, 0.99) : share);
 }
 
 /**

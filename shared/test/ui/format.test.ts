@@ -15,7 +15,7 @@ test.each([
 
 test("rates and shares have their signs", () => {
   expect(formatRate(2048)).toBe("2 KB/s");
-  expect(formatPercent(0.583)).toBe("58%");
+  expect([0.583, 0.998, 1].map(formatPercent)).toEqual(["58%", "99%", "100%"]);
 });
 
 test.each([

@@ -23,7 +23,7 @@ interface ChartProps {
 }
 
 const MS = 1000;
-const HOUR_SECONDS = 3600;
+const DAY_SECONDS = 24 * 3600;
 const COLOURS = ["--series-2", "--series-1"];
 
 export function Chart({ label, timesMs, series, heightPixels, isDaily }: ChartProps): ReactNode {
@@ -38,9 +38,8 @@ export function Chart({ label, timesMs, series, heightPixels, isDaily }: ChartPr
       ticks: { show: false },
       font: `11px ${getComputedStyle(element).fontFamily}`,
     };
-    const halfStep =
-      timesMs.length > 1 ? ((timesMs.at(-1) ?? 0) - (timesMs[0] ?? 0)) / (timesMs.length - 1) / 2 / MS : HOUR_SECONDS;
-    const bars = UPlot.paths.bars?.({ size: [0.7, 40], radius: 0.1 });
+    const span = spanOf(timesMs, isDaily);
+    const bars = UPlot.paths.bars?.({ size: [0.7, 24], radius: 0.1 });
     const draw = (): UPlot =>
       new UPlot(
         {
@@ -48,9 +47,8 @@ export function Chart({ label, timesMs, series, heightPixels, isDaily }: ChartPr
           height: heightPixels,
           legend: { show: false },
           cursor: { show: false },
-          // Half a step beside the first and the last, so that their bars are whole.
           scales: {
-            x: { time: true, range: (_plot, min, max) => [min - halfStep, max + halfStep] },
+            x: { time: true, range: () => span },
             y: { range: (_plot, _min, max) => [0, Math.max(1, max)] },
           },
           axes: [
@@ -89,6 +87,14 @@ export function Chart({ label, timesMs, series, heightPixels, isDaily }: ChartPr
     };
   }, [timesMs, series, heightPixels, isDaily]);
   return <div ref={place} role="img" aria-label={label} style={{ height: heightPixels }} />;
+}
+
+/** Returns the seconds that are shown: a day from midnight to midnight, or all days with the bars of both ends whole. */
+function spanOf(timesMs: readonly number[], isDaily: boolean): [from: number, to: number] {
+  const [first = Date.now(), last = first] = [timesMs[0], timesMs.at(-1)];
+  if (isDaily) return [first / MS - DAY_SECONDS / 2, last / MS + DAY_SECONDS / 2];
+  const midnight = new Date(first).setHours(0, 0, 0, 0) / MS;
+  return [midnight, midnight + DAY_SECONDS];
 }
 
 /** A canvas knows no variables and no light-dark(): the browser says what the colour is. */
