@@ -89,7 +89,7 @@ export function Chart({ label, timesMs, series, heightPixels, isDaily }: ChartPr
   return <div ref={place} role="img" aria-label={label} style={{ height: heightPixels }} />;
 }
 
-/** Returns the seconds that are shown: a day from midnight to midnight, or all days with the bars of both ends whole. */
+/** Returns the seconds that are shown: a day from midnight on, or all days with the bars of both ends whole. */
 function spanOf(timesMs: readonly number[], isDaily: boolean): [from: number, to: number] {
   const [first = Date.now(), last = first] = [timesMs[0], timesMs.at(-1)];
   if (isDaily) return [first / MS - DAY_SECONDS / 2, last / MS + DAY_SECONDS / 2];

@@ -36,7 +36,7 @@ const SOCKET_PATH_BYTES_MAX = 100;
 const AgentRecord = z.object({ pid: z.int(), socket: z.string(), started: z.string(), version: z.string() });
 export type AgentRecord = z.infer<typeof AgentRecord>;
 
-/** How a drive was mounted, so that it is mounted again in the same way. */
+/** Options of a mount, with which the drive is mounted again. */
 const MountOptions = z.object({
   cacheFolder: z.string(),
   cacheBytes: z.number(),
