@@ -23,7 +23,7 @@ beforeEach(async () => {
   await device.mount(`ws://127.0.0.1:${link.port}/docs`, drive);
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 function cost(script: string, ...args: string[]): Promise<number> {
   return costOf({ link, device, drive }, script, ...args);

@@ -178,11 +178,11 @@ async function runAll(isPowerCut: boolean, runs: number): Promise<void> {
 
 test("[F51] [F52] [F53] [F55] a power cut at any disk operation loses bytes but never mixes versions", async () => {
   await runAll(true, 60);
-});
+}, 120_000);
 
 test("[F51] [F52] [F55] a killed process leaves at most what was written, and never mixes versions", async () => {
   await runAll(false, 40);
-});
+}, 120_000);
 
 test("[F51] an index that a power cut threw back behind an edit gives none of its bytes for the old version's", async () => {
   for (let seed = 1; seed <= 40; seed++) {

@@ -106,6 +106,25 @@ test("a hold counts once, however often it is disposed of", async () => {
   expect(cache.byId(content.id)).toBeUndefined();
 });
 
+test("where all is kept it is not looked through at once again, unless there is more", async () => {
+  const content = await made(VERSION, 10);
+  await cache.write(content, 0, new Uint8Array(10));
+  let asked = 0;
+  cache.keep(({ seq }) => {
+    asked++;
+    return seq === VERSION.seq;
+  });
+  for (let count = 0; count < 3; count++) await cache.evict(0);
+  expect(asked).toBe(1);
+  const other = await made({ ...VERSION, seq: VERSION.seq + 1 }, 10);
+  await cache.write(other, 0, new Uint8Array(10));
+  await cache.evict(0);
+  expect([cache.byId(content.id), cache.byId(other.id)]).toEqual([expect.anything(), undefined]);
+  await machine.clock.advance(30_000);
+  await cache.evict(0);
+  expect(asked).toBeGreaterThan(3);
+});
+
 test("copies are of present bytes only", async () => {
   const [from, to] = [await made(VERSION, 100), await made({ ...VERSION, seq: 1 }, 100)];
   await cache.write(

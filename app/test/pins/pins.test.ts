@@ -218,6 +218,15 @@ test("goes with its file when that is renamed, with its path when another takes 
   expect((await PinList.open(machine.root)).pins).toEqual([]);
 });
 
+test("is one pin, under the name that it has now, also when the change has only just come", async () => {
+  await pins.pin("other", OTHER);
+  change([bound(ROOT_NODE, "other", 40)], { ...fileOf(OTHER, SMALL_BYTES), nlink: 0 }, fileOf(40, 600));
+  await pins.pin("other", 40);
+  change([bound(ROOT_NODE, "other", 0), bound(ROOT_NODE, "renamed", 40)]);
+  await pins.unpin("renamed");
+  expect(pins.status()).toEqual([]);
+});
+
 test("is there again after a restart, and in a new epoch finds what is at its path", async () => {
   await Promise.all([pins.pin("folder/inner", INNER), pins.pin("other", OTHER), pins.pin("other", OTHER)]);
   await pins.close();

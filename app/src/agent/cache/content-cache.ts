@@ -25,6 +25,7 @@ export type { CacheOptions } from "./cache-options.ts";
 
 /** Space freed on a full disk besides what is needed: not for every few bytes anew. */
 const SPARE_BYTES = 1024 * 1024;
+const ALL_KEPT_MS = 30_000;
 
 /**
  * Opens or makes a cache; a damaged index means an empty one. @throws RunnelError Version when a newer program made it,
@@ -54,6 +55,9 @@ class ContentCache implements Cache {
   readonly #lifecycle: ContentLifecycle;
   readonly #verifier: Verifier;
   #isKept: (version: VersionId) => boolean = () => false;
+  /** All of so many bytes is kept: until then, or until more is here, nothing is looked for that may go. */
+  #keptUntilMs = 0;
+  #keptBytes = 0;
   #closing: Promise<void> | undefined;
 
   constructor(options: CacheOptions, db: IndexDatabase, rows: ContentStatements, files: ContentFiles) {
@@ -363,20 +367,30 @@ class ContentCache implements Cache {
 
   async evict(budgetBytes: number): Promise<void> {
     this.#assertOpen("evict");
+    const { clock } = this.#options;
+    if (clock.bootMs() < this.#keptUntilMs && this.#contents.usedBytes <= this.#keptBytes) return;
     this.#contents.store();
     const last = this.#contents.lastUse;
+    let isAllKept = true;
     let after = -1;
     while (this.#contents.usedBytes > budgetBytes && this.#closing === undefined) {
       const batch = this.#rows.leastUsed.all(after, last);
-      if (batch.length === 0) return;
+      if (batch.length === 0) {
+        if (isAllKept) [this.#keptUntilMs, this.#keptBytes] = [clock.bootMs() + ALL_KEPT_MS, this.#contents.usedBytes];
+        return;
+      }
       for (const { id, used } of batch) {
         after = used;
         const content = this.#contents.get(id);
+        // A kept one goes behind all others: the next eviction does not come across it again.
+        if (content !== undefined && this.#isKept({ node: content.node, seq: content.seq })) {
+          this.#contents.touch(content);
+          continue;
+        }
+        isAllKept = false;
         if (content === undefined || content.isInUse) continue;
         if (this.#contents.usedBytes <= budgetBytes || this.#closing !== undefined) return;
-        // A kept one goes behind all others: the next eviction does not come across it again.
-        if (this.#isKept({ node: content.node, seq: content.seq })) this.#contents.touch(content);
-        else await this.#lifecycle.remove(content);
+        await this.#lifecycle.remove(content);
       }
       await new Promise<void>(nextTurn);
     }

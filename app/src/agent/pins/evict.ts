@@ -35,15 +35,14 @@ export async function evict({ replica, cache, pins }: EvictDeps, path: string, n
 
 async function evictFile(cache: Cache, node: number, evicted: Evicted): Promise<void> {
   let bytes = 0;
+  let isInUse = false;
   for (const content of cache.versionsOf(node)) {
     const freed = await cache.remove(content);
-    if (freed === undefined) {
-      evicted.filesInUse++;
-      return;
-    }
-    bytes += freed;
+    if (freed === undefined) isInUse = true;
+    else bytes += freed;
   }
-  if (bytes > 0) evicted.files++;
+  if (isInUse) evicted.filesInUse++;
+  else if (bytes > 0) evicted.files++;
   evicted.bytes += bytes;
 }
 

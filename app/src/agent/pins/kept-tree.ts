@@ -92,17 +92,18 @@ export class KeptTree {
     if (this.#look === undefined || this.missing.size - this.failed.size >= MISSING_MAX) return false;
     const files = this.#look.next(LOOKED_AT_ONCE);
     if (files === undefined) this.#look = undefined;
-    for (const state of files ?? []) this.see(state);
+    for (const state of files ?? []) this.see(state, true);
     return true;
   }
 
-  /** Takes in how a file of it stands now. */
-  see(state: NodeState): void {
+  /** Takes in how a file of it stands now. `isFirst`: it was not looked at before. */
+  see(state: NodeState, isFirst = false): void {
     const { node, sizeBytes, nlink } = state;
-    this.failed.delete(node);
-    if (nlink > 0 && !this.#deps.isHere(state)) this.missing.set(node, sizeBytes);
-    else {
-      this.missing.delete(node);
+    const wasMissing = this.missing.has(node);
+    this.drop(node);
+    if (nlink === 0) return;
+    if (!this.#deps.isHere(state)) this.missing.set(node, sizeBytes);
+    else if (isFirst || wasMissing) {
       this.#seen.files++;
       this.#seen.bytes += sizeBytes;
     }

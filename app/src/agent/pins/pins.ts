@@ -105,6 +105,7 @@ export class Pins {
    */
   pin(path: string, node: number): Promise<PinStatus> {
     return this.#inTurn(async () => {
+      this.#followNow();
       const there = this.#trees.find(({ pin }) => pin.node === node);
       if (there !== undefined) return statusOf(there);
       if (this.#trees.length >= PINS_MAX)
@@ -119,6 +120,7 @@ export class Pins {
   /** Ends a pin; what is here of it stays until its space is needed. @throws NotFound. */
   unpin(path: string): Promise<void> {
     return this.#inTurn(async () => {
+      this.#followNow();
       const found = this.#trees.find(({ pin }) => pin.path === path);
       if (found === undefined) throw new RunnelError("NotFound", "unpin", this.#whyNot(path));
       await this.#change(this.#trees.filter((tree) => tree !== found));
@@ -195,11 +197,14 @@ export class Pins {
     return pin;
   }
 
+  #followNow(): void {
+    for (const tree of this.#follow()) tree.lookAgain();
+  }
+
   #lookAtChanges(): void {
     const { replica } = this.#deps;
     this.#timer = undefined;
-    const moved = this.#follow();
-    for (const tree of moved) tree.lookAgain();
+    this.#followNow();
     const isMuch = this.#changed.size > CHANGED_MAX;
     if (isMuch) for (const tree of this.#trees) tree.lookAgain();
     for (const node of isMuch ? [] : this.#changed) {
