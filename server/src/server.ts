@@ -75,13 +75,16 @@ export async function serve(deps: ServerDeps): Promise<ServedServer> {
     present.get(handler.deviceId ?? "") ?? new Set([handler]);
   const enter = (handler: ConnectionHandler): void => {
     const { deviceId } = handler;
-    if (deviceId !== undefined) present.set(deviceId, (present.get(deviceId) ?? new Set()).add(handler));
+    if (deviceId === undefined) return;
+    present.set(deviceId, (present.get(deviceId) ?? new Set()).add(handler));
+    devices?.seen(deviceId);
   };
   const forget = (handler: ConnectionHandler): void => {
     const { deviceId = "" } = handler;
     const all = present.get(deviceId);
     all?.delete(handler);
     if (all?.size === 0) present.delete(deviceId);
+    devices?.seen(deviceId);
   };
   /** The oldest connections of a device go: what it has lost sight of is among them. */
   const closeOldest = (handler: ConnectionHandler): void => {

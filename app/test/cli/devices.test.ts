@@ -14,18 +14,21 @@ const LAPTOP: Device = {
   ],
   createdMs: 1,
   revokedMs: null,
+  seenMs: null,
   isConnected: true,
 };
 
 test("devices stand in columns of words", () => {
   const others = [
     { ...LAPTOP, name: "pc", id: "89abcdef", person: "", volumes: [], isConnected: false },
+    { ...LAPTOP, name: "desk", isConnected: false, seenMs: new Date(2026, 10, 24, 18, 30).getTime() },
     { ...LAPTOP, name: "old", revokedMs: 2 },
   ];
   expect(describeDevices([LAPTOP, ...others])).toEqual([
     "device      id        for  volumes              state",
     "ada-laptop  01234567  Ada  docs, photos (read)  connected",
     "pc          89abcdef                            away",
+    "desk        01234567  Ada  docs, photos (read)  away since 2026-11-24 18:30",
     "old         01234567  Ada  docs, photos (read)  revoked",
   ]);
   expect(describeDevices([])).toEqual(["No devices yet. Let one in: runnel invite VOLUME"]);

@@ -136,6 +136,14 @@ const COLUMNS: readonly Column<DeviceRow>[] = [
     cell: (device) => <State device={device} />,
   },
   {
+    id: "seen",
+    title: say("deviceSeen"),
+    value: ({ seenMs }) => seenMs ?? 0,
+    text: ({ seenMs }) => (seenMs === null ? "" : new Date(seenMs).toISOString()),
+    cell: ({ isConnected, seenMs }) =>
+      isConnected ? say("deviceOn") : seenMs === null ? <span className="quiet">–</span> : <Moment atMs={seenMs} />,
+  },
+  {
     id: "added",
     title: say("deviceAdded"),
     value: ({ createdMs }) => createdMs,

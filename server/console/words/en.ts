@@ -155,6 +155,7 @@ export const WORDS = {
   deviceOn: "Connected",
   deviceOff: "Not connected",
   deviceRevoked: "Revoked",
+  deviceSeen: "Last seen",
   deviceAdded: "Added",
   right: "Right",
   rightWrite: "Read and write",

@@ -154,9 +154,9 @@ function shownInvite({ right, usedBy, ...rest }: ListedInvite): AdminResult<"wit
 }
 
 export function listedDevice({ server }: ActDeps, device: Device): AdminResult<"revoke">["revoked"] {
-  const { id, name, person, grants, createdMs, revokedMs = null } = device;
+  const { id, name, person, grants, createdMs, revokedMs = null, seenMs = null } = device;
   const volumes = grants.map(({ volume, right }) => ({ name: volume, isReadOnly: right === "read" }));
-  return { id, name, person, volumes, createdMs, revokedMs, isConnected: server.connected(id) };
+  return { id, name, person, volumes, createdMs, revokedMs, seenMs, isConnected: server.connected(id) };
 }
 
 function shownOpener(

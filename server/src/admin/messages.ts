@@ -54,6 +54,8 @@ const device = z.object({
   volumes: z.array(z.object({ name: z.string(), isReadOnly: z.boolean() })),
   createdMs: z.number(),
   revokedMs: z.number().nullable(),
+  /** When it was connected last; `null`: never, or not since this is written down. */
+  seenMs: z.number().nullable(),
   isConnected: z.boolean(),
 });
 

@@ -9,6 +9,8 @@ import { type Device, type Invite, type Right, readRegistry, writeRegistry } fro
 const DEVICE_ID_BYTES = 4;
 const SECRET_BYTES = 16;
 const INVITE_ID_DIGITS = 8;
+/** Sightings of devices are written down so often, or with the next change. */
+const SEEN_EVERY_MS = 10 * 60_000;
 /** An invite that has run out is told apart from one that never was for so long. */
 const REMEMBER_MS = 30 * 24 * 3_600_000;
 
@@ -47,6 +49,7 @@ export class DeviceRegistry {
   private readonly byToken = new Map<string, Device>();
   private readonly invites = new Map<string, Invite>();
   private saving: Promise<void> = Promise.resolve();
+  private sightingsSavedMs = 0;
   private tellRevoked: (device: Device) => void = () => undefined;
   private tellRight: (device: Device, volume: string) => void = () => undefined;
 
@@ -132,6 +135,18 @@ export class DeviceRegistry {
     // Meanwhile somebody may have.
     mustNotBeRevoked(device);
     return { device, volume, right, invite: inviteId(invite) };
+  }
+
+  /** A device is connected, or was until now. A crash forgets some minutes of it. */
+  seen(id: string): void {
+    const device = this.byId.get(id);
+    if (device === undefined) return;
+    const nowMs = this.nowMs();
+    device.seenMs = nowMs;
+    if (nowMs - this.sightingsSavedMs < SEEN_EVERY_MS) return;
+    this.sightingsSavedMs = nowMs;
+    // Whatever fails here, the next change writes it.
+    this.save().catch(() => undefined);
   }
 
   /** Lists the devices in the order in which they came. */

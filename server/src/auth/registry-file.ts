@@ -20,6 +20,8 @@ const device = z.object({
   grants: z.array(grant),
   createdMs: z.number(),
   revokedMs: z.number().optional(),
+  /** Time at which it was connected last, as far as that was written down. */
+  seenMs: z.number().optional(),
 });
 
 const invite = z.object({

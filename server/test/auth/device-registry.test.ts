@@ -217,6 +217,26 @@ describe("a device", () => {
     expect(registry.deviceOf(tokenOf("b"))).toBe(again.device);
   });
 
+  test("is known to have been seen, also after a restart, but is written down for that every ten minutes at most", async () => {
+    const { device } = await registry.join({ secret: await inviteTo("docs"), token: tokenOf("a"), name: "laptop" });
+    const seen = (): number | undefined => registry.list()[0]?.seenMs;
+    expect(seen()).toBeUndefined();
+    registry.seen(device.id);
+    const first = seen();
+    await clock.advance(60_000);
+    registry.seen(device.id);
+    expect(seen()).toBe((first ?? 0) + 60_000);
+    await reopen();
+    expect(seen()).toBe(first);
+    await clock.advance(11 * 60_000);
+    registry.seen(device.id);
+    registry.seen("no device");
+    const last = seen();
+    await clock.advance(1_000);
+    await reopen();
+    expect([seen(), (last ?? 0) > (first ?? 0)]).toEqual([last, true]);
+  });
+
   test("is named by its name or its id; a name that several have is refused with their ids", async () => {
     for (const letter of ["a", "b"])
       await registry.join({ secret: await inviteTo("docs"), token: tokenOf(letter), name: "laptop" });

@@ -1,7 +1,7 @@
 // runnel devices: who was let in by the server that runs here.
 import type { AdminResult } from "@runnel/server";
 import type { Command } from "commander";
-import { formatTable } from "../format.ts";
+import { formatTable, formatTime } from "../format.ts";
 import type { Output } from "../output.ts";
 import { addVerb } from "../verb.ts";
 import { dataFolder } from "./invite.ts";
@@ -30,7 +30,8 @@ function volumesOf({ volumes }: Device): string {
   return volumes.map(({ name, isReadOnly }) => (isReadOnly ? `${name} (read)` : name)).join(", ");
 }
 
-function stateOf({ isConnected, revokedMs }: Device): string {
+function stateOf({ isConnected, revokedMs, seenMs }: Device): string {
   if (revokedMs !== null) return "revoked";
-  return isConnected ? "connected" : "away";
+  if (isConnected) return "connected";
+  return seenMs === null ? "away" : `away since ${formatTime(seenMs)}`;
 }
