@@ -125,6 +125,8 @@ test(
     const { pid } = (await device.status())["agent"] as { pid: number };
     process.kill(pid, "SIGKILL");
     await page.getByText("The agent does not answer.").first().waitFor({ timeout: SHOWN_MS });
+    // Says nothing that nobody can know now.
+    expect(await page.getByText("You may switch off").count()).toBe(0);
     for (const view of VIEWS) {
       await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: view }).click();
       found.push(...(await faults(page, `stale ${view} window light`)));

@@ -17,11 +17,11 @@ import { type AgentView, say, useAgent } from "../agent.ts";
 const ICON = 18;
 const ROW_PIXELS = 56;
 
-export function HomeView({ view: { shown } }: { view: AgentView }): ReactNode {
+export function HomeView({ view: { line, shown } }: { view: AgentView }): ReactNode {
   const { drives, transfers, lately } = shown?.lists ?? {};
   return (
     <>
-      {drives === undefined ? <Skeleton height={44} /> : <MayStop drives={drives} />}
+      {drives === undefined ? <Skeleton height={44} /> : line === "live" && <MayStop drives={drives} />}
       <Section title={say("drives")} items={drives} empty={<NoDrives />}>
         {(drive) => <DriveRow key={drive.key} drive={drive} />}
       </Section>
@@ -74,7 +74,7 @@ function Section<Item>({ title, items, hidden = 0, empty, children }: SectionPro
   );
 }
 
-/** Answers the question that a person has before closing the lid. */
+/** Answers the question that a person has before closing the lid, which only an agent that answers can. */
 function MayStop({ drives }: { drives: readonly DriveItem[] }): ReactNode {
   const count = drives.reduce((sum, { unsentFiles }) => sum + unsentFiles, 0);
   const size = formatBytes(drives.reduce((sum, { unsentBytes }) => sum + unsentBytes, 0));

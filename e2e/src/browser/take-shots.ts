@@ -46,7 +46,6 @@ async function takeAll(): Promise<void> {
   await ada.ask(["pin", join(drive, "Reports")]);
   const window = await open(await linkOf(ada, ["ui", "--print"]));
   await window.getByText("Everything is saved on the server.").first().waitFor({ timeout: SHOWN_MS });
-  await shoot(window, "window");
   for (const [view, shown, name] of [
     ["Savings", "canvas", "savings"],
     ["Folders", "text=kept here", "folders"],

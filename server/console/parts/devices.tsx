@@ -141,7 +141,13 @@ const COLUMNS: readonly Column<DeviceRow>[] = [
     value: ({ seenMs }) => seenMs ?? 0,
     text: ({ seenMs }) => (seenMs === null ? "" : new Date(seenMs).toISOString()),
     cell: ({ isConnected, seenMs }) =>
-      isConnected ? say("deviceOn") : seenMs === null ? <span className="quiet">–</span> : <Moment atMs={seenMs} />,
+      isConnected ? (
+        say("deviceSeenNow")
+      ) : seenMs === null ? (
+        <span className="quiet">–</span>
+      ) : (
+        <Moment atMs={seenMs} />
+      ),
   },
   {
     id: "added",

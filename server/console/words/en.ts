@@ -156,6 +156,7 @@ export const WORDS = {
   deviceOff: "Not connected",
   deviceRevoked: "Revoked",
   deviceSeen: "Last seen",
+  deviceSeenNow: "now",
   deviceAdded: "Added",
   right: "Right",
   rightWrite: "Read and write",
