@@ -33,6 +33,7 @@ interface Ground {
 const SECURITY = {
   devices: {
     deviceOf: (token: string) => ({ id: token, name: token, rights: {} }),
+    seen: () => undefined,
     onRightChanged: () => undefined,
     onRevoked: () => undefined,
   },
