@@ -160,6 +160,15 @@ test("knows of each file whether it is pinned, also after a folder above it was 
   expect(pins.pinOf(SMALL)?.path).toBe("folder");
 });
 
+test("is known with its path and whether it is whole, also when it was looked at just before it was followed", async () => {
+  await pins.pin("folder", FOLDER);
+  await settled();
+  change([bound(ROOT_NODE, "folder", 0), bound(ROOT_NODE, "renamed", FOLDER)]);
+  expect(pins.keptBy(SMALL)?.pin.path).toBe("folder");
+  await settled();
+  expect(pins.keptBy(SMALL)).toMatchObject({ pin: { path: "renamed" }, isComplete: true });
+});
+
 test("is refused beyond the budget with what lacks, beside other pins; what lies in two pins counts once", async () => {
   await pins.close();
   pins = open(LARGE_BYTES + SMALL_BYTES + 10);

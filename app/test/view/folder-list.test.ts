@@ -27,7 +27,7 @@ beforeEach(async () => {
   replica.reset("e".repeat(32), makeState(ROOT_NODE, "folder", 0));
   seq = 0;
   const pin = { node: PINNED, path: "b" };
-  const pins = { pinOf: (node: number) => (node === PINNED ? pin : undefined), isComplete: () => false };
+  const pins = { keptBy: (node: number) => (node === PINNED ? { pin, isComplete: false } : undefined) };
   list = new FolderList({ replica, cache, clock, pins: pins as unknown as Pins });
   for (const [index, [name, sizeBytes]] of Object.entries(FILES).entries()) put(name, PINNED + index, sizeBytes);
   change("z-folder", makeState(50, "folder", 1));

@@ -42,7 +42,9 @@ export class Pins {
   #trees: KeptTree[];
   readonly #changed = new Set<number>();
   /** Pins that folders lie in; undefined: in none. */
-  readonly #known = new Map<number, Pin | undefined>();
+  readonly #known = new Map<number, KeptTree | undefined>();
+  /** Pins that lie in no other; undefined: not known now. */
+  #outermost: readonly KeptTree[] | undefined;
   #timer: Timer | undefined;
   /** Changes of the list, one after another. */
   #changing: Promise<unknown> = Promise.resolve();
@@ -62,6 +64,7 @@ export class Pins {
 
   /** The tree is known, as a former mount left it or the server has told it anew. */
   listed(): void {
+    this.#forgetPlaces();
     this.#follow();
     for (const tree of this.#trees) tree.lookAgain();
     this.#filler.wake();
@@ -78,7 +81,7 @@ export class Pins {
     for (const { nodes, bindings } of items) {
       for (const { node } of nodes) this.#changed.add(node);
       for (const { node } of bindings) if (node !== 0) this.#changed.add(node);
-      if (bindings.length > 0) this.#known.clear();
+      if (bindings.length > 0) this.#forgetPlaces();
     }
     this.#lookSoon();
   }
@@ -96,7 +99,12 @@ export class Pins {
 
   /** Returns the pin of a node: its own, or that of a folder above it. */
   pinOf(node: number): Pin | undefined {
-    return this.#trees.length === 0 ? undefined : this.#pinAt(node, new Set());
+    return this.keptBy(node)?.pin;
+  }
+
+  /** Returns the pin of a node, and whether all of that is here. */
+  keptBy(node: number): Pick<KeptTree, "pin" | "isComplete"> | undefined {
+    return this.#trees.length === 0 ? undefined : this.#treeAt(node, new Set());
   }
 
   /**
@@ -125,11 +133,6 @@ export class Pins {
       if (found === undefined) throw new RunnelError("NotFound", "unpin", this.#whyNot(path));
       await this.#change(this.#trees.filter((tree) => tree !== found));
     });
-  }
-
-  /** Returns whether all of a pin is here. */
-  isComplete(pin: Pin): boolean {
-    return this.#trees.find((tree) => tree.pin === pin)?.isComplete ?? false;
   }
 
   status(): PinStatus[] {
@@ -178,23 +181,29 @@ export class Pins {
     return node !== 0 && this.pinOf(node) !== undefined && this.#deps.replica.node(node)?.version === seq;
   }
 
-  #pinAt(node: number, above: Set<number>): Pin | undefined {
-    const own = this.#trees.find(({ pin }) => pin.node === node)?.pin;
+  #treeAt(node: number, above: Set<number>): KeptTree | undefined {
+    const own = this.#trees.find(({ pin }) => pin.node === node);
     if (own !== undefined || node === ROOT_NODE || above.has(node)) return own;
     above.add(node);
     for (const { folder } of this.#deps.replica.namesOf(node)) {
-      const pin = this.#pinOfFolder(folder, above);
-      if (pin !== undefined) return pin;
+      const tree = this.#treeOfFolder(folder, above);
+      if (tree !== undefined) return tree;
     }
     return undefined;
   }
 
-  #pinOfFolder(folder: number, above: Set<number>): Pin | undefined {
+  #treeOfFolder(folder: number, above: Set<number>): KeptTree | undefined {
     if (this.#known.has(folder)) return this.#known.get(folder);
-    const pin = this.#pinAt(folder, above);
+    const tree = this.#treeAt(folder, above);
     if (this.#known.size >= KNOWN_MAX) this.#known.clear();
-    this.#known.set(folder, pin);
-    return pin;
+    this.#known.set(folder, tree);
+    return tree;
+  }
+
+  /** Names or pins have changed. */
+  #forgetPlaces(): void {
+    this.#known.clear();
+    this.#outermost = undefined;
   }
 
   #followNow(): void {
@@ -222,9 +231,15 @@ export class Pins {
 
   /** Returns the pins that a node is below, by any of its names, or is. */
   #treesAbove(node: number): Set<KeptTree> {
+    const above = this.#above(node);
+    return new Set(this.#trees.filter(({ pin }) => above.has(pin.node)));
+  }
+
+  /** Returns a node and all folders above it, by any of its names. */
+  #above(node: number): Set<number> {
     const above = new Set([node]);
     for (const at of above) for (const { folder } of this.#deps.replica.namesOf(at)) above.add(folder);
-    return new Set(this.#trees.filter(({ pin }) => above.has(pin.node)));
+    return above;
   }
 
   /** Brings pins and paths together again. @returns those that are at another file or folder than before. */
@@ -240,7 +255,7 @@ export class Pins {
       else if (path !== before.path) tree.pin = { ...before, path };
       return tree.pin.node !== before.node;
     });
-    if (moved.length > 0) this.#known.clear();
+    if (moved.length > 0) this.#forgetPlaces();
     if (isOtherEpoch || this.#trees.some(({ pin }, index) => pin !== list.pins[index]))
       this.#inTurn(() => this.#store(this.#trees)).catch((error: unknown) =>
         this.#deps.log("The list of pins could not be written.", error),
@@ -272,7 +287,7 @@ export class Pins {
   async #change(trees: KeptTree[]): Promise<void> {
     await this.#store(trees);
     this.#trees = trees;
-    this.#known.clear();
+    this.#forgetPlaces();
     this.#filler.wake();
   }
 
@@ -282,28 +297,24 @@ export class Pins {
     await list.replace(replica.facts()?.epoch ?? "", pins);
   }
 
-  /** Bytes that all pins together need beyond what the cache may take; what lies in several counts once. */
-  #lackingBytes(and?: KeptTree): number {
-    const trees = and === undefined ? this.#trees : [...this.#trees, and];
-    let bytes = 0;
-    for (const tree of trees) {
-      const { node } = tree.pin;
-      const above = this.#deps.replica.namesOf(node).map(({ folder }) => folder);
-      const isInOther = above.some((folder) => this.#liesIn(folder, trees));
-      if (!isInOther) bytes += tree.all.bytes;
-    }
+  /** Bytes that pins together need beyond what the cache may take; what lies in several counts once. */
+  #lackingBytes(outermost: readonly KeptTree[] = (this.#outermost ??= this.#outermostOf(this.#trees))): number {
+    const bytes = outermost.reduce((sum, { all }) => sum + all.bytes, 0);
     return Math.max(0, bytes - this.#deps.cacheBytes);
   }
 
-  #liesIn(folder: number, trees: readonly KeptTree[]): boolean {
-    const above = new Set([folder]);
-    for (const at of above) for (const { folder: parent } of this.#deps.replica.namesOf(at)) above.add(parent);
-    return trees.some(({ pin }) => pin.node !== 0 && above.has(pin.node));
+  #outermostOf(trees: readonly KeptTree[]): readonly KeptTree[] {
+    const there = trees.filter(({ pin }) => pin.node !== 0);
+    return there.filter(({ pin: { node } }) => {
+      const above = this.#above(node);
+      above.delete(node);
+      return !there.some(({ pin }) => above.has(pin.node));
+    });
   }
 
   async #checkSpace(tree: KeptTree): Promise<void> {
     const { cache, cacheBytes, cacheRoot } = this.#deps;
-    const lacking = this.#lackingBytes(tree);
+    const lacking = this.#lackingBytes(this.#outermostOf([...this.#trees, tree]));
     const what = tree.pin.path === "" ? "The whole drive" : tree.pin.path;
     if (lacking > 0)
       throw new RunnelError(

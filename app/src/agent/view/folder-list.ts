@@ -84,8 +84,9 @@ export class FolderList {
   }
 
   #pinOf(node: number): FolderRow["pin"] {
-    const pin = this.#deps.pins.pinOf(node);
-    if (pin === undefined) return null;
-    return { path: pin.path, isOwn: pin.node === node, isComplete: this.#deps.pins.isComplete(pin) };
+    const kept = this.#deps.pins.keptBy(node);
+    return kept === undefined
+      ? null
+      : { path: kept.pin.path, isOwn: kept.pin.node === node, isComplete: kept.isComplete };
   }
 }
