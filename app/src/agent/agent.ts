@@ -119,7 +119,7 @@ export class Agent {
       throw failed.reason;
     }
     return {
-      unmounted: mounts.map(recordOf).map(placeOf),
+      unmounted: mounts.map(placeOf),
       unsentFiles: ends.reduce((sum, end) => sum + (end.status === "fulfilled" ? end.value.unsentFiles : 0), 0),
     };
   }
@@ -150,16 +150,15 @@ export class Agent {
     const { url, mountpoint } = settings;
     // Recorded before it is there: a crash on the way leaves a mount that the next agent knows of.
     this.#lost = this.#lost.filter((record) => record.mountpoint !== mountpoint);
+    const place = placeOf({ settings });
     const mounting = recordOf({ settings });
     this.#mounting.push(mounting);
     this.#record();
     try {
       await this.history.open();
-      const mount = await this.deps.openMount(settings, (happening) =>
-        this.history.happened(placeOf(mounting), happening),
-      );
+      const mount = await this.deps.openMount(settings, (happening) => this.history.happened(place, happening));
       this.#mounts.set(mountpoint, mount);
-      this.history.happened(placeOf(mounting), { ...ABOUT_DRIVE, kind: "mounted" });
+      this.history.happened(place, { ...ABOUT_DRIVE, kind: "mounted" });
       this.deps.log.info({ url, mountpoint }, "mounted");
       void mount.ended.then((reason) => this.#forget(mount, reason));
       await this.#guard(mount);
@@ -302,7 +301,7 @@ export class Agent {
     this.#mounts.delete(mountpoint);
     this.history.ended(mount);
     const detail = reason === "unmounted" ? "" : reason;
-    this.history.happened({ url, mountpoint }, { ...ABOUT_DRIVE, kind: "unmounted", detail });
+    this.history.happened(placeOf(mount), { ...ABOUT_DRIVE, kind: "unmounted", detail });
     this.#recordIfPossible();
     this.deps.log.info({ url, mountpoint, reason }, "mount ended");
     this.deps.changed?.();
@@ -325,15 +324,13 @@ export class Agent {
 
 const ABOUT_DRIVE = { path: "", files: 0, bytes: 0, detail: "" };
 
-function recordOf({ settings }: Pick<Mount, "settings">): MountRecord {
-  const { url, mountpoint, cacheFolder, cacheBytes, mapOwner, usesFsKit, secretPath } = settings;
-  const more = {
-    ...(usesFsKit === undefined ? {} : { usesFsKit }),
-    ...(secretPath === undefined ? {} : { secretPath }),
-  };
-  return { url, mountpoint, options: { cacheFolder, cacheBytes, mapOwner, ...more } };
+type WithSettings = Pick<Mount, "settings">;
+
+function placeOf({ settings: { url, mountpoint } }: WithSettings): MountRecord {
+  return { url, mountpoint };
 }
 
-function placeOf({ url, mountpoint }: MountRecord): MountRecord {
-  return { url, mountpoint };
+function recordOf(mount: WithSettings): MountRecord {
+  const { cacheFolder, cacheBytes, mapOwner, usesFsKit, secretPath } = mount.settings;
+  return { ...placeOf(mount), options: { cacheFolder, cacheBytes, mapOwner, usesFsKit, secretPath } };
 }

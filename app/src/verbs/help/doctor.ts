@@ -34,8 +34,9 @@ export const doctor = agentVerb(schemas, {
 async function checksOf(agent: Agent): Promise<Checked[]> {
   const mounts = await agent.mountsAt("doctor");
   const caches = new Set(mounts.map(({ settings }) => settings.cacheFolder));
+  const drives = await checkDrives();
   const checks = [
-    await checkDrives(),
+    ...(drives === undefined ? [] : [drives]),
     await checkRoom(agent.deps.home.folder, "Runnel's own files"),
     ...(await Promise.all([...caches].map((folder) => checkRoom(folder, "the cache")))),
   ];

@@ -44,7 +44,6 @@ const MountOptions = z.object({
   usesFsKit: z.boolean().optional(),
   secretPath: z.string().optional(),
 });
-export type MountOptions = z.infer<typeof MountOptions>;
 
 const MountRecords = z.array(z.object({ url: z.string(), mountpoint: z.string(), options: MountOptions.optional() }));
 export type MountRecord = z.infer<typeof MountRecords>[number];

@@ -20,20 +20,21 @@ const TIGHT_BYTES = 1024 ** 3;
 const FUSE_DEVICE = "/dev/fuse";
 const MOUNT_HELPER = "fusermount3";
 
-/** Checks whether this system can show drives. `path`: where programs are looked for. */
+/**
+ * Checks whether the kernel can show drives. `path`: where programs are looked for. @returns undefined on a system of
+ * which that is not known.
+ */
 export async function checkDrives(
   platform: NodeJS.Platform = process.platform,
   path: string = process.env["PATH"] ?? "",
-): Promise<Checked> {
+): Promise<Checked | undefined> {
+  if (platform !== "linux") return undefined;
   const about = "Drives";
-  if (platform !== "linux")
-    return { about, isFine: true, sentence: "The system's own drive layer is used.", next: null };
-  const opens = async (file: string, mode: number): Promise<boolean> => {
-    return access(file, mode).then(
+  const opens = (file: string, mode: number): Promise<boolean> =>
+    access(file, mode).then(
       () => true,
       () => false,
     );
-  };
   if (!(await opens(FUSE_DEVICE, constants.R_OK | constants.W_OK)))
     return {
       about,
