@@ -2,9 +2,10 @@
 import { Cable, FileClock, Handshake, Hourglass, MoveVertical, Unplug } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { formatBytes, formatDuration, formatPercent, formatRate } from "@runnel/shared/ui/format.ts";
+import type { Answered } from "@runnel/shared/ui/use-answer.ts";
 import { Badge } from "@runnel/shared/ui/widgets/badge.tsx";
 import { Button } from "@runnel/shared/ui/widgets/button.tsx";
-import { type Column, DataTable } from "@runnel/shared/ui/widgets/data-table.tsx";
+import { type Column, DataTable, type DataTableProps } from "@runnel/shared/ui/widgets/data-table.tsx";
 import { Confirm } from "@runnel/shared/ui/widgets/dialog.tsx";
 import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
 import { Empty } from "@runnel/shared/ui/widgets/notice.tsx";
@@ -46,31 +47,27 @@ export function LiveView({ tab }: { tab: string }): ReactNode {
 
 function Connections(): ReactNode {
   const { calls } = useConsole();
-  const { result, problem, again } = useServerRows<ConnectionRow>("connections", "connections", {}, FOLLOW_MS);
+  const answer = useServerRows<ConnectionRow>("connections", "connections", {}, FOLLOW_MS);
   const [asked, setAsked] = useState<ConnectionRow>();
   return (
     <>
-      <Failed problem={problem} again={again} />
-      <section className="card">
-        <DataTable
-          name={say("connections")}
-          words={TABLE_WORDS}
-          columns={CONNECTIONS}
-          rows={result}
-          keyOf={({ id }) => id}
-          order="-since"
-          empty={
-            <Empty icon={<Cable size={EMPTY_ICON} aria-hidden="true" />} title={say("connectionsNone")}>
-              {say("connectionsNoneHint")}
-            </Empty>
-          }
-          actions={(row) => (
-            <Button look="plain" icon={<Unplug size={16} aria-hidden="true" />} onClick={() => setAsked(row)}>
-              {say("disconnect")}
-            </Button>
-          )}
-        />
-      </section>
+      <LiveTable
+        answer={answer}
+        name={say("connections")}
+        columns={CONNECTIONS}
+        keyOf={({ id }) => id}
+        order="-since"
+        empty={
+          <Empty icon={<Cable size={EMPTY_ICON} aria-hidden="true" />} title={say("connectionsNone")}>
+            {say("connectionsNoneHint")}
+          </Empty>
+        }
+        actions={(row) => (
+          <Button look="plain" icon={<Unplug size={16} aria-hidden="true" />} onClick={() => setAsked(row)}>
+            {say("disconnect")}
+          </Button>
+        )}
+      />
       {asked !== undefined && (
         <Confirm
           title={say("disconnectTitle", { name: nameOf(asked) })}
@@ -80,7 +77,7 @@ function Connections(): ReactNode {
           close={() => setAsked(undefined)}
           confirm={async () => {
             await calls.ask("disconnect", { connection: asked.id });
-            again();
+            answer.again();
           }}
         />
       )}
@@ -89,49 +86,53 @@ function Connections(): ReactNode {
 }
 
 function OpenFiles(): ReactNode {
-  const { result, problem, again } = useServerRows<OpenFileRow>("openFiles", "openFiles", {}, FOLLOW_MS);
   return (
-    <>
-      <Failed problem={problem} again={again} />
-      <section className="card">
-        <DataTable
-          name={say("openFiles")}
-          words={TABLE_WORDS}
-          columns={OPEN_FILES}
-          rows={result}
-          keyOf={({ key }) => key}
-          order="path"
-          empty={
-            <Empty icon={<FileClock size={EMPTY_ICON} aria-hidden="true" />} title={say("openFilesNone")}>
-              {say("openFilesNoneHint")}
-            </Empty>
-          }
-        />
-      </section>
-    </>
+    <LiveTable
+      answer={useServerRows<OpenFileRow>("openFiles", "openFiles", {}, FOLLOW_MS)}
+      name={say("openFiles")}
+      columns={OPEN_FILES}
+      keyOf={({ key }) => key}
+      order="path"
+      empty={
+        <Empty icon={<FileClock size={EMPTY_ICON} aria-hidden="true" />} title={say("openFilesNone")}>
+          {say("openFilesNoneHint")}
+        </Empty>
+      }
+    />
   );
 }
 
 function Leases(): ReactNode {
-  const { result, problem, again } = useServerRows<LeaseRow>("leases", "leases", {}, FOLLOW_MS);
+  return (
+    <LiveTable
+      answer={useServerRows<LeaseRow>("leases", "leases", {}, FOLLOW_MS)}
+      above={<Recalls />}
+      name={say("leases")}
+      columns={LEASES}
+      keyOf={({ key }) => key}
+      order="name"
+      empty={
+        <Empty icon={<Handshake size={EMPTY_ICON} aria-hidden="true" />} title={say("leasesNone")}>
+          {say("leasesNoneHint")}
+        </Empty>
+      }
+    />
+  );
+}
+
+interface LiveTableProps<Row> extends Omit<DataTableProps<Row>, "words" | "rows"> {
+  answer: Answered<readonly Row[]>;
+  above?: ReactNode;
+}
+
+/** A table of what the server has now, under what went wrong. */
+function LiveTable<Row>({ answer: { result, problem, again }, above, ...table }: LiveTableProps<Row>): ReactNode {
   return (
     <>
       <Failed problem={problem} again={again} />
-      <Recalls />
+      {above}
       <section className="card">
-        <DataTable
-          name={say("leases")}
-          words={TABLE_WORDS}
-          columns={LEASES}
-          rows={result}
-          keyOf={({ key }) => key}
-          order="name"
-          empty={
-            <Empty icon={<Handshake size={EMPTY_ICON} aria-hidden="true" />} title={say("leasesNone")}>
-              {say("leasesNoneHint")}
-            </Empty>
-          }
-        />
+        <DataTable words={TABLE_WORDS} rows={result} {...table} />
       </section>
     </>
   );
@@ -171,26 +172,19 @@ function Recalls(): ReactNode {
 }
 
 function Transfers(): ReactNode {
-  const { result, problem, again } = useServerRows<TransferRow>("transfers", "transfers", {}, FOLLOW_MS / 2);
   return (
-    <>
-      <Failed problem={problem} again={again} />
-      <section className="card">
-        <DataTable
-          name={say("transfers")}
-          words={TABLE_WORDS}
-          columns={TRANSFERS}
-          rows={result}
-          keyOf={({ id }) => id}
-          order="path"
-          empty={
-            <Empty icon={<MoveVertical size={EMPTY_ICON} aria-hidden="true" />} title={say("transfersNone")}>
-              {say("transfersNoneHint")}
-            </Empty>
-          }
-        />
-      </section>
-    </>
+    <LiveTable
+      answer={useServerRows<TransferRow>("transfers", "transfers", {}, FOLLOW_MS / 2)}
+      name={say("transfers")}
+      columns={TRANSFERS}
+      keyOf={({ id }) => id}
+      order="path"
+      empty={
+        <Empty icon={<MoveVertical size={EMPTY_ICON} aria-hidden="true" />} title={say("transfersNone")}>
+          {say("transfersNoneHint")}
+        </Empty>
+      }
+    />
   );
 }
 

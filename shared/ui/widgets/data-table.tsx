@@ -45,7 +45,7 @@ export interface TableWords {
   count(count: number): string;
 }
 
-interface DataTableProps<Row> {
+export interface DataTableProps<Row> {
   /** Names the table to who cannot see it, and an exported file. */
   name: string;
   words: TableWords;
