@@ -1,11 +1,11 @@
 // The folders of the window in a real browser: what is here is told by row, pinned and freed by row; the page and the
 // cache's files say the same. Of a long folder only what is seen is in the page.
-import { readdirSync, statSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { TestBrowser } from "../src/browser/browser.ts";
-import { type Device, Sandbox, type ServerProcess, onMount, waitFor } from "../src/harness/index.ts";
+import { type Device, Sandbox, type ServerProcess, cachedBytes, onMount, waitFor } from "../src/harness/index.ts";
 
 const LONG = process.env["RUNNEL_LONG"] === "1";
 const ROWS = LONG ? 100_000 : 2_000;
@@ -48,12 +48,6 @@ async function openFolders(): Promise<Awaited<ReturnType<TestBrowser["open"]>>> 
   return opened;
 }
 
-function cachedBytes(): number {
-  const files = readdirSync(cache, { recursive: true, withFileTypes: true });
-  const contents = files.filter((each) => each.isFile() && each.parentPath.includes("contents"));
-  return contents.reduce((sum, each) => sum + 512 * statSync(join(each.parentPath, each.name)).blocks, 0);
-}
-
 test(
   "a file is kept here, let go and freed by its row, and the cache's disk says the same",
   async () => {
@@ -66,7 +60,7 @@ test(
     await page.getByRole("button", { name: "Actions for film" }).click();
     await page.getByRole("menuitem", { name: "Keep here" }).click();
     await film.getByText("kept here").waitFor({ timeout: SHOWN_MS });
-    expect(cachedBytes()).toBeGreaterThanOrEqual(FILM_BYTES);
+    expect(cachedBytes(cache)).toBeGreaterThanOrEqual(FILM_BYTES);
     expect((await device.status())["mounts"]).toMatchObject([{ pins: [{ path: "film", isComplete: true }] }]);
 
     await page.getByRole("button", { name: "Actions for film" }).click();
@@ -75,7 +69,7 @@ test(
     await page.getByRole("button", { name: "Actions for film" }).click();
     await page.getByRole("menuitem", { name: "Free the space" }).click();
     await film.getByText("at the server").waitFor({ timeout: SHOWN_MS });
-    expect(cachedBytes()).toBeLessThan(FILM_BYTES);
+    expect(cachedBytes(cache)).toBeLessThan(FILM_BYTES);
 
     // Programs change the drive under the open page, and a folder is gone into.
     await onMount('printf new > "$1/reports/new.txt"; rm "$1/film"', [drive]);

@@ -2,9 +2,9 @@
 // gone from this computer only. Each test looks at the drive and at the cache's files.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Device, Sandbox, type ServerProcess, onMount, run, waitFor } from "../src/harness/index.ts";
+import { type Device, Sandbox, type ServerProcess, cachedBytes, onMount, run, waitFor } from "../src/harness/index.ts";
 
 const HERE_MS = 60_000;
 const KiB = 1024;
@@ -61,13 +61,6 @@ async function whenPinned(files: number): Promise<void> {
   await waitFor(isHere, HERE_MS, `${files} pinned files`);
 }
 
-/** Bytes on the disk of the cache's contents. */
-function cachedBytes(): number {
-  const files = readdirSync(cache, { recursive: true, withFileTypes: true });
-  const contents = files.filter((each) => each.isFile() && each.parentPath.includes("contents"));
-  return contents.reduce((sum, each) => sum + 512 * statSync(join(each.parentPath, each.name)).blocks, 0);
-}
-
 async function digestOf(path: string): Promise<string> {
   return (await onMount('sha256sum < "$1"', [join(drive, path)])).trim();
 }
@@ -114,7 +107,7 @@ test(
     await whenPinned(41);
     await digestOf("videos/film");
     // Both are more than the cache may take: the film goes.
-    await waitFor(async () => cachedBytes() <= 4 * 1024 * KiB, HERE_MS, "a clean cache");
+    await waitFor(async () => cachedBytes(cache) <= 4 * 1024 * KiB, HERE_MS, "a clean cache");
     expect((await status()).pins[0]?.isComplete).toBe(true);
     await server.kill();
     expect(await digestOf("reports/big")).toBe(await digestAtServer("reports/big"));
@@ -129,13 +122,13 @@ test(
     expect((await device.runnel(["unpin", join(drive, "reports", "big")])).stderr).toContain("pinned with reports");
     await device.ask(["unpin", join(drive, "reports")]);
     expect((await status()).pins).toEqual([]);
-    const before = cachedBytes();
+    const before = cachedBytes(cache);
     const { evicted } = (await device.ask(["evict", join(drive, "reports")])) as {
       evicted: { files: number; bytes: number };
     };
     expect(evicted.files).toBe(41);
     expect(evicted.bytes).toBeGreaterThan(BIG_BYTES);
-    expect(before - cachedBytes()).toBeGreaterThan(BIG_BYTES - 64 * KiB);
+    expect(before - cachedBytes(cache)).toBeGreaterThan(BIG_BYTES - 64 * KiB);
   },
   3 * HERE_MS,
 );

@@ -1,5 +1,6 @@
 // The harness that end-to-end tests and benchmarks stand on.
 export * from "../emulator/index.ts";
+export * from "./cached-bytes.ts";
 export * from "./control.ts";
 export * from "./database.ts";
 export * from "./drive-files.ts";
