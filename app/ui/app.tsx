@@ -1,6 +1,16 @@
 // The frame around all views: the one sentence at the top, the pages at the side, and what is wrong with the line to
 // the agent.
-import { ArrowLeftRight, ChartColumn, CircleHelp, Files, FolderTree, House, Plus, Unplug } from "lucide-react";
+import {
+  ArrowLeftRight,
+  ChartColumn,
+  CircleHelp,
+  Files,
+  FolderTree,
+  House,
+  Plus,
+  Settings,
+  Unplug,
+} from "lucide-react";
 import type { ReactNode } from "react";
 import { Link, Route, Switch, useLocation } from "wouter";
 import { useView } from "@runnel/shared/ui/view-store.ts";
@@ -13,6 +23,7 @@ import { FoldersView } from "./views/folders.tsx";
 import { HelpView } from "./views/help.tsx";
 import { HomeView } from "./views/home.tsx";
 import { SavingsView } from "./views/savings.tsx";
+import { SettingsView } from "./views/settings.tsx";
 
 const ICON = 18;
 
@@ -22,6 +33,7 @@ const PAGES = [
   { path: "/folders", word: "navFolders", icon: <FolderTree size={ICON} aria-hidden="true" />, view: FoldersView },
   { path: "/conflicts", word: "navConflicts", icon: <Files size={ICON} aria-hidden="true" />, view: ConflictsView },
   { path: "/add", word: "navAdd", icon: <Plus size={ICON} aria-hidden="true" />, view: AddView },
+  { path: "/settings", word: "navSettings", icon: <Settings size={ICON} aria-hidden="true" />, view: SettingsView },
   { path: "/help", word: "navHelp", icon: <CircleHelp size={ICON} aria-hidden="true" />, view: HelpView },
 ] as const;
 

@@ -226,7 +226,7 @@ onDesktop(`the desktop app${why === undefined ? "" : ` (skipped: ${why})`}`, () 
       await waitFor(() => existsSync(autostart), SHOWN_MS, "the app to start at login");
       expect(readFileSync(autostart, "utf8")).toMatch(/^Exec=.*app\/dist --quiet$/m);
       const isChecked = async (): Promise<boolean> =>
-        (await desktop.menu()).find(({ label }) => label === "Settings")?.items[0]?.isChecked === true;
+        (await desktop.menu()).find(({ label }) => label === "Settings")?.items[1]?.isChecked === true;
       await waitFor(isChecked, SHOWN_MS, "the mark in the menu");
       await desktop.choose("Settings", "Start at Login");
       await waitFor(() => !existsSync(autostart), SHOWN_MS, "the app not to start at login");

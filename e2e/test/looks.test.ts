@@ -16,7 +16,7 @@ const SHOTS = fileURLToPath(new URL("../looks/", import.meta.url));
 const DIST = fileURLToPath(new URL("../../app/ui/dist/assets/", import.meta.url));
 const SCHEMES = LONG ? (["light", "dark"] as const) : (["light"] as const);
 const SIZES = { popover: { width: 400, height: 640 }, window: { width: 1100, height: 760 } };
-const VIEWS = ["Home", "Savings", "Folders", "Conflicts", "Add a drive", "Help"];
+const VIEWS = ["Home", "Savings", "Folders", "Conflicts", "Add a drive", "Settings", "Help"];
 /** JavaScript of a page, compressed. */
 const SCRIPT_BYTES_MAX = 250 * 1024;
 const SHOWN_MS = 30_000;

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { TestBrowser } from "../src/browser/browser.ts";
-import { type Device, run, Sandbox, type ServerProcess } from "../src/harness/index.ts";
+import { type Device, run, Sandbox, type ServerProcess, waitFor } from "../src/harness/index.ts";
 
 /** A browser beside other tests is slow. */
 const SHOWN_MS = 20_000;
@@ -100,6 +100,91 @@ test(
     // The page of an agent that has ended is told so, and does not ask for ever.
     await device.ask(["stop"]);
     await page.getByText("This page has ended.").waitFor({ timeout: SHOWN_MS });
+  },
+  TEST_MS,
+);
+
+test(
+  "a conflict names both files and when, and opens either",
+  async () => {
+    // Stands in for the program that opens files: it writes down what it is given.
+    const bin = sandbox.makeFolder("bin");
+    writeFileSync(join(bin, "xdg-open"), `#!/bin/sh\necho "$1" >> '${bin}/opened'\n`, { mode: 0o755 });
+    const env = { PATH: `${bin}:${process.env["PATH"]}` };
+    const opened = (): string[] => {
+      const path = join(bin, "opened");
+      return existsSync(path) ? readFileSync(path, "utf8").split("\n") : [];
+    };
+    const [here, elsewhere] = [sandbox.device("here", env), sandbox.device("elsewhere")];
+    const [drive, theirs] = [sandbox.makeFolder("drive"), sandbox.makeFolder("theirs")];
+    await here.mount(`${server.url}/docs`, drive);
+    await elsewhere.mount(`${server.url}/docs`, theirs);
+    await run("sh", ["-c", 'echo base > "$1/report.txt"', "sh", drive]);
+    // A program that holds the file open while the other one replaces it.
+    const script = `exec 3<>"$1/report.txt"
+until grep -q base "$2/report.txt"; do sleep 0.1; done
+echo theirs > "$2/other"; mv "$2/other" "$2/report.txt"
+until grep -q theirs "$1/report.txt"; do sleep 0.1; done
+echo mine >&3; exec 3>&-`;
+    await run("bash", ["-c", script, "bash", drive, theirs], { deadlineMs: SHOWN_MS });
+    const { page: shown } = (await here.ask(["ui", "--print"])) as { page: { link: string } };
+    const { page, complaints } = await browser.open(shown.link);
+    await page.getByRole("navigation").getByRole("link", { name: "Conflicts" }).click();
+    const { mounts } = (await here.status()) as {
+      mounts: { conflicts: { path: string; conflictCopy: string | null }[] }[];
+    };
+    const [conflict] = mounts[0]?.conflicts ?? [];
+    expect(conflict).toBeDefined();
+    await page.getByText("drive/report.txt was changed here and elsewhere").waitFor({ timeout: SHOWN_MS });
+    expect(await page.getByRole("main").locator("time").count()).toBe(1);
+    const menu = page.getByRole("button", { name: /^Actions for drive/ });
+    await menu.click();
+    await page.getByRole("menuitem", { name: "Open it" }).click();
+    await waitFor(() => opened().includes(join(drive, "report.txt")), SHOWN_MS, "the file to be opened");
+    if (typeof conflict?.conflictCopy === "string") {
+      await menu.click();
+      await page.getByRole("menuitem", { name: "Open the other" }).click();
+      const other = join(drive, conflict.conflictCopy);
+      await waitFor(() => opened().includes(other), SHOWN_MS, "the other file to be opened");
+    }
+    await menu.click();
+    await page.getByRole("menuitem", { name: "Show both in their folder" }).click();
+    await waitFor(() => opened().includes(drive), SHOWN_MS, "the folder to be opened");
+    expect(complaints).toEqual([]);
+  },
+  TEST_MS,
+);
+
+test(
+  "settings hold over a restart of the agent: the space of a drive, and that it comes back; a server is forgotten",
+  async () => {
+    const drive = sandbox.makeFolder("drive");
+    await device.mount(`${server.url}/docs`, drive);
+    const { invite } = await sandbox.device("admin").ask(["invite", "docs", "--data", sandbox.path("data")]);
+    await device.ask(["login", String(invite)]);
+    const { page, complaints } = await browser.open(await link());
+    await page.getByRole("navigation").getByRole("link", { name: "Settings" }).click();
+    const form = page.getByRole("form", { name: "drive" });
+    await form.getByLabel("Space for cached files, in GB").fill("much");
+    await form.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Type a number of GB").waitFor({ timeout: SHOWN_MS });
+    await form.getByLabel("Space for cached files, in GB").fill("1.5");
+    await form.getByLabel("Map it again after a restart").check();
+    await form.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved.", { exact: true }).waitFor({ timeout: SHOWN_MS });
+
+    await page.getByRole("button", { name: "Forget" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Forget" }).click();
+    await page.getByText("None yet. An invite makes this computer known to one.").waitFor({ timeout: SHOWN_MS });
+    expect(await device.ask(["servers"])).toEqual({ servers: [] });
+    expect(complaints).toEqual([]);
+
+    await device.ask(["stop"]);
+    expect((await run("stat", [join(drive, "note.txt")])).code).toBe(1);
+    expect(await device.ask(["reconnect"])).toMatchObject({ mapped: [{ mountpoint: drive }], failed: [] });
+    writeFileSync(join(served, "note.txt"), "here");
+    await run("sh", ["-c", 'until cat "$1/note.txt"; do sleep 0.1; done', "sh", drive], { deadlineMs: SHOWN_MS });
+    expect(await device.status()).toMatchObject({ mounts: [{ cacheLimitBytes: 1.5 * 1024 ** 3, isKept: true }] });
   },
   TEST_MS,
 );

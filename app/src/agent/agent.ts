@@ -10,7 +10,7 @@ import { checkMountPoint, type ResolvedPath, resolveOwnFolder, resolvePath } fro
 import { quoted } from "./control/quoted.ts";
 import type { Mount, MountSettings } from "./mount.ts";
 import type { FoundEntry } from "./mount-status.ts";
-import type { LoggedIn, LoggedOut, LoginRequest } from "./servers/login-schemas.ts";
+import type { KnownPlace, LoggedIn, LoggedOut, LoginRequest } from "./servers/login-schemas.ts";
 import type { HistoryStore } from "./view/history-store.ts";
 import { History } from "./view/history.ts";
 import type { Happening } from "./view/mount-watch.ts";
@@ -32,6 +32,8 @@ export interface AgentDeps {
   login(request: LoginRequest): Promise<LoggedIn>;
   /** Forgets the server at host:port. */
   logout(place: string): Promise<LoggedOut>;
+  /** Lists the servers that know this device. */
+  servers(): Promise<KnownPlace[]>;
   /** Asks a volume that need not be mounted. */
   findByUrl(url: string, predicate: Predicate, secretPath?: string): AsyncIterable<FoundEntry>;
   parsePredicate(words: readonly string[]): Predicate;
@@ -67,13 +69,17 @@ export class Agent {
   /** Drives that are being mounted: they may be there already. */
   #mounting: MountRecord[] = [];
   #lost: MountRecord[];
+  #resting: MountRecord[];
   #isClosing = false;
 
   constructor(deps: AgentDeps) {
     this.deps = deps;
     this.startedMs = Number(deps.clock.wallNs() / 1_000_000n);
     // The lock is ours, so whoever recorded these is dead, and so are they.
-    this.#lost = deps.home.readMounts();
+    const records = deps.home.readMounts();
+    this.#lost = records.filter(({ isResting }) => isResting !== true);
+    const isLost = (place: string): boolean => this.#lost.some(({ mountpoint }) => mountpoint === place);
+    this.#resting = records.filter(({ isResting, mountpoint }) => isResting === true && !isLost(mountpoint));
     const { clock, log } = deps;
     const mounts = (): Mount[] => [...this.#mounts.values()];
     const open = (): Promise<HistoryStore> => deps.openHistory();
@@ -98,6 +104,16 @@ export class Agent {
     return this.#lost;
   }
 
+  /** Drives that are kept, and were unmounted when an agent ended. */
+  get resting(): readonly MountRecord[] {
+    return this.#resting;
+  }
+
+  /** What is known of a drive that is not there. */
+  recordAt(url: string, mountpoint: string): MountRecord | undefined {
+    return [...this.#lost, ...this.#resting].find((each) => each.url === url && each.mountpoint === mountpoint);
+  }
+
   /**
    * Ends every mount; those that programs use stay and are Busy, unless forced. @throws RunnelError the first failure
    */
@@ -110,6 +126,7 @@ export class Agent {
     for (const [index, end] of ends.entries()) {
       const mount = mounts[index];
       if (end.status !== "fulfilled" || mount === undefined) continue;
+      if (mount.settings.isKept === true) this.#resting.push({ ...recordOf(mount), isResting: true });
       this.#forget(mount, "unmounted");
       await this.#detachIfDead(mount.settings.mountpoint);
     }
@@ -158,6 +175,7 @@ export class Agent {
       await this.history.open();
       const mount = await this.deps.openMount(settings, (happening) => this.history.happened(place, happening));
       this.#mounts.set(mountpoint, mount);
+      this.#resting = this.#resting.filter((record) => record.mountpoint !== mountpoint);
       this.history.happened(place, { ...ABOUT_DRIVE, kind: "mounted" });
       this.deps.log.info({ url, mountpoint }, "mounted");
       void mount.ended.then((reason) => this.#forget(mount, reason));
@@ -167,6 +185,12 @@ export class Agent {
       this.#mounting = this.#mounting.filter((record) => record !== mounting);
       this.#recordIfPossible();
     }
+  }
+
+  /** Changes a drive's settings, for this mount and those after it. */
+  change({ settings }: Mount, change: Partial<Pick<MountSettings, "cacheBytes" | "isKept">>): void {
+    Object.assign(settings, change);
+    this.#record();
   }
 
   /** A drive that cannot be guarded is one all the same. */
@@ -190,7 +214,7 @@ export class Agent {
     asked: string,
     force: boolean,
   ): Promise<{ unmounted: MountRecord; wasLost: boolean; unsentFiles: number | null }> {
-    const mountpoint = this.#lost.some((record) => record.mountpoint === asked)
+    const mountpoint = [...this.#lost, ...this.#resting].some((record) => record.mountpoint === asked)
       ? asked // its folder may be gone
       : (await this.resolve(asked)).path;
     return this.#exclusively(mountpoint, async () => {
@@ -201,10 +225,12 @@ export class Agent {
         await this.#detachIfDead(mountpoint);
         return { unmounted: { url: mount.settings.url, mountpoint }, wasLost: false, unsentFiles };
       }
-      const lost = this.#lost.find((record) => record.mountpoint === mountpoint);
+      const isHere = (record: MountRecord): boolean => record.mountpoint === mountpoint;
+      const lost = this.#lost.find(isHere) ?? this.#resting.find(isHere);
       const detached = await this.#detachIfDead(mountpoint);
       if (lost === undefined && detached === undefined) throw await this.#notOurs("unmount", mountpoint);
       this.#lost = this.#lost.filter((record) => record !== lost);
+      this.#resting = this.#resting.filter((record) => record !== lost);
       this.#recordIfPossible();
       return { unmounted: { url: lost?.url ?? "", mountpoint }, wasLost: true, unsentFiles: null };
     });
@@ -318,7 +344,7 @@ export class Agent {
 
   /** Writes down what the next agent has to know of if this one dies now. */
   #record(): void {
-    this.deps.home.writeMounts([...this.drives, ...this.#lost]);
+    this.deps.home.writeMounts([...this.drives, ...this.#lost, ...this.#resting]);
   }
 }
 
@@ -331,6 +357,6 @@ function placeOf({ settings: { url, mountpoint } }: WithSettings): MountRecord {
 }
 
 function recordOf(mount: WithSettings): MountRecord {
-  const { cacheFolder, cacheBytes, mapOwner, usesFsKit, secretPath } = mount.settings;
-  return { ...placeOf(mount), options: { cacheFolder, cacheBytes, mapOwner, usesFsKit, secretPath } };
+  const { cacheFolder, cacheBytes, mapOwner, usesFsKit, secretPath, isKept } = mount.settings;
+  return { ...placeOf(mount), options: { cacheFolder, cacheBytes, mapOwner, usesFsKit, secretPath, isKept } };
 }

@@ -39,7 +39,7 @@ const Stuck = z.object({ path: z.string(), kind: z.string(), sentence: z.string(
 export type Stuck = z.infer<typeof Stuck>;
 
 const AtPath = z.object({ path: z.string(), atMs: count });
-const Conflict = z.object({ path: z.string(), conflictCopy: z.string() });
+const ServerConflict = AtPath.extend({ conflictCopy: z.string() });
 
 const Amount = z.object({ files: count, bytes: count });
 /** A file or folder that is kept here: how much it is, and how much of that is here. */
@@ -68,13 +68,12 @@ const ServerStatus = z.object({
    */
   scan: z.object({ why: z.enum(SCAN_REASONS), done: count, total: count, stuck: Stuck.nullable() }).nullable(),
   /** Changed there and from a drive at once; both are kept. */
-  conflicts: z.array(Conflict.extend({ atMs: count })),
+  conflicts: z.array(ServerConflict),
   /** Saves that lack bytes which programs there destroyed; what there is of them is in a conflict copy. */
   incomplete: z.array(
-    Conflict.extend({
+    ServerConflict.extend({
       missing: z.array(z.object({ offset: count, length: count })),
       missingBytes: count,
-      atMs: count,
     }),
   ),
   /** Old versions that programs there wrote over, which no drive was promised; "" is a file without a name. */
@@ -108,12 +107,17 @@ export const MountStatus = z.object({
   unsentBytes: count,
   /** Whom a commit waits for now, and until when (wall clock, ms). */
   waiting: z.array(z.object({ operation: z.string(), for: z.array(z.string()), untilMs: count })),
-  conflicts: z.array(Conflict),
+  /** Files that were changed here and elsewhere; `conflictCopy` is null where the server has the other content only. */
+  conflicts: z.array(AtPath.extend({ conflictCopy: z.string().nullable() })),
   /** Problems of late that were shown to no program: a sentence each. */
   problems: z.array(z.string()),
   /** Files and folders that are kept here, since a person pinned them. */
   pins: z.array(PinStatus),
   cacheBytes: count,
+  /** The most that cached contents may take. */
+  cacheLimitBytes: count,
+  /** Mapped again after the agent has ended. */
+  isKept: z.boolean(),
   pid: z.int(),
   /** null: not asked, or it cannot be asked now. */
   server: ServerStatus.nullable(),

@@ -20,7 +20,10 @@ export interface MountSettings {
   mountpoint: string;
   /** Folder of cached contents; made if missing. */
   cacheFolder: string;
-  /** The most that cached contents may take; what is in use or not yet sent is kept beyond it. */
+  /**
+   * The most that cached contents may take; what is in use or not yet sent is kept beyond it. May change while the
+   * drive is there.
+   */
   cacheBytes: number;
   /** Folder of this mount's replica and journal; made if missing. */
   stateFolder: string;
@@ -30,6 +33,8 @@ export interface MountSettings {
   usesFsKit?: boolean;
   /** Path of the server's secret where there is no TLS (W165); undefined: where this user's programs look. */
   secretPath?: string;
+  /** Mapped again after the agent has ended, until a person unmounts it. May change while the drive is there. */
+  isKept?: boolean;
   /** A dead agent's drive is still mounted there, and gives way to this one. */
   replacesDead?: boolean;
 }

@@ -8,6 +8,7 @@ export const productEngines: AgentEngines = {
   openMount: async (settings, log, happened) => (await import("./open-mount.ts")).openMount(settings, log, happened),
   login: async (request) => (await import("./servers/log-in-here.ts")).logInHere(request),
   logout: async (place) => (await import("./servers/log-in-here.ts")).logOutHere(place),
+  servers: async () => (await import("./servers/log-in-here.ts")).serversHere(),
   findByUrl: async function* (url, predicate, secretPath) {
     yield* (await import("./find-by-url.ts")).findByUrl(url, predicate, secretPath);
   },

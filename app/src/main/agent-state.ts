@@ -19,7 +19,7 @@ export type AgentState =
       kind: "live";
       head: Head;
       drives: readonly DriveFacts[];
-      /** Drives that an earlier agent did not end. */
+      /** Drives that are to be mapped again: an earlier agent left them, or they are kept. */
       lost: readonly Place[];
     }
   /** Somebody ended it on purpose. */

@@ -1,8 +1,9 @@
 // The verbs that the desktop app asks the agent for itself; its page asks for others.
-import { mountSchemas } from "../verbs/mount.ts";
+import { mountSchemas } from "../verbs/drives/mount.ts";
 import { openPageSchemas } from "../verbs/open-page.ts";
+import { reconnectSchemas } from "../verbs/drives/reconnect.ts";
 import { statusSchemas } from "../verbs/status.ts";
-import { unmountSchemas } from "../verbs/unmount.ts";
+import { unmountSchemas } from "../verbs/drives/unmount.ts";
 import { viewSchemas } from "../verbs/view.ts";
 
 export const AGENT_TABLE = {
@@ -11,4 +12,5 @@ export const AGENT_TABLE = {
   openPage: openPageSchemas,
   mount: mountSchemas,
   unmount: unmountSchemas,
+  reconnect: reconnectSchemas,
 };

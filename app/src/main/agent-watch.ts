@@ -1,5 +1,5 @@
 // Follows the agent, and sees to it that there is one: starts it, finds it again when it was killed, after a delay that
-// grows while it does not stay, and maps the drives again that died with it. An agent that was ended on purpose is left
+// grows while it does not stay, and maps the drives again that it left or that are kept. An agent that was ended on purpose is left
 // alone until a person asks for it.
 import { type CallClient, type Clock, isRunnelError, RunnelError } from "@runnel/shared";
 import { applied, type ViewState } from "../agent/view/view-state.ts";
@@ -31,6 +31,8 @@ export interface AgentWatchDeps {
   changed(state: AgentState): void;
   /** The agent was killed and another one answers, with so many of its drives mapped again, and so many not. */
   restarted(mapped: number, missing: number): void;
+  /** So many drives that are kept are not mapped. */
+  missing(count: number): void;
 }
 
 export class AgentWatch {
@@ -85,7 +87,7 @@ export class AgentWatch {
 
   /** Connects, and follows until the agent is gone. @throws RunnelError when there is no reaching it. */
   async #live(hasDied: boolean): Promise<void> {
-    const { clock, connect, start, hasCrashed, restarted } = this.#deps;
+    const { clock, connect, start, hasCrashed, restarted, missing } = this.#deps;
     let client = await connect();
     let isAfterCrash = hasDied;
     if (client === undefined) {
@@ -102,7 +104,9 @@ export class AgentWatch {
     const beganMs = clock.bootMs();
     this.#client = client;
     try {
-      if (isAfterCrash) restarted(...(await mapAgain(client)));
+      const { mapped, failed } = await client.ask("reconnect", {});
+      if (isAfterCrash) restarted(mapped.length, failed.length);
+      else if (failed.length > 0) missing(failed.length);
       await this.#follow(client);
     } finally {
       this.#client = undefined;
@@ -125,8 +129,8 @@ export class AgentWatch {
           const now = view === undefined ? shown : notable(view);
           if (now === shown) return;
           shown = now;
-          const { head, mounts: drives, lost } = await client.ask("status", {});
-          this.#set({ kind: "live", head, drives, lost });
+          const { head, mounts: drives, lost, resting } = await client.ask("status", {});
+          this.#set({ kind: "live", head, drives, lost: [...lost, ...resting] });
         }
       } catch {
         // The agent is gone; the view says so too.
@@ -174,19 +178,4 @@ function notable({ head, lists }: ViewState): string {
   const drives = (lists.drives ?? []).map((drive) => ({ ...drive, unsentBytes: 0, cacheBytes: 0, unsentFiles: 0 }));
   // Drives that were lost are in no list.
   return JSON.stringify([head.state === "attention" ? head : head.state, drives]);
-}
-
-/** Maps the drives that an agent has lost. @returns how many are there again, and how many are not. */
-async function mapAgain(client: AgentClient): Promise<[mapped: number, missing: number]> {
-  const { lost } = await client.ask("status", {});
-  let mapped = 0;
-  for (const { url, mountpoint } of lost) {
-    try {
-      await client.ask("mount", { url, mountpoint, mode: "sync" });
-      mapped++;
-    } catch {
-      // It stays lost, which the head says, and the menu offers to try again.
-    }
-  }
-  return [mapped, lost.length - mapped];
 }

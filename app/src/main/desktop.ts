@@ -49,6 +49,8 @@ export class Desktop {
       hasCrashed,
       changed: (state) => this.#changed(state),
       restarted: (mapped, missing) => this.#restarted(mapped, missing),
+      missing: (count) =>
+        this.#notices.tell({ title: "Not All Drives Are Mapped", body: missingOf(count), opens: "/" }),
     });
   }
 
@@ -107,12 +109,7 @@ export class Desktop {
 
   #restarted(mapped: number, missing: number): void {
     const drives = mapped === 1 ? "The drive is back." : `${mapped} drives are back.`;
-    const body =
-      missing > 0
-        ? `${missing === 1 ? "One drive is" : `${missing} drives are`} not mapped: map again from the menu of the icon.`
-        : mapped > 0
-          ? drives
-          : "No drive was mapped.";
+    const body = missing > 0 ? missingOf(missing) : mapped > 0 ? drives : "No drive was mapped.";
     this.#notices.tell({ title: "Runnel was started again", body, opens: "/" });
   }
 
@@ -180,4 +177,8 @@ export class Desktop {
       this.#deps.shell.tell("That Did Not Work", error.message);
     });
   }
+}
+
+function missingOf(count: number): string {
+  return `${count === 1 ? "One drive is" : `${count} drives are`} not mapped: map again from the menu of the icon.`;
 }

@@ -4,7 +4,7 @@ import { headOfState, nameOf } from "./agent-state.ts";
 import type { Menu, MenuItem } from "./shell.ts";
 
 /** Routes of the window. */
-export type Route = "/" | "/savings" | "/folders" | "/conflicts" | "/add" | "/help";
+export type Route = "/" | "/savings" | "/folders" | "/conflicts" | "/add" | "/settings" | "/help";
 
 export interface MenuActs {
   open(route: Route): void;
@@ -38,7 +38,7 @@ export function trayMenu(state: AgentState, startsAtLogin: boolean | undefined, 
       page("Savings", "/savings"),
       page("Folders", "/folders"),
       page(conflicts === 0 ? "Conflicts" : `Conflicts (${conflicts})`, "/conflicts"),
-      ...settings(startsAtLogin, acts),
+      settings(startsAtLogin, page("Drives and Servers", "/settings"), acts),
       page("Help", "/help"),
     ],
     [{ label: "Quit; the Drives Stay", act: () => acts.quit() }],
@@ -66,10 +66,10 @@ function lostItem(place: Place, acts: MenuActs): MenuItem {
   };
 }
 
-function settings(startsAtLogin: boolean | undefined, acts: MenuActs): MenuItem[] {
-  if (startsAtLogin === undefined) return [];
+function settings(startsAtLogin: boolean | undefined, opens: MenuItem, acts: MenuActs): MenuItem {
   const act = (): void => acts.setStartsAtLogin(!startsAtLogin);
-  return [{ label: "Settings", items: [{ label: "Start at Login", isChecked: startsAtLogin, act }] }];
+  const atLogin = { label: "Start at Login", isChecked: startsAtLogin === true, act };
+  return { label: "Settings", items: startsAtLogin === undefined ? [opens] : [opens, atLogin] };
 }
 
 function short(label: string): string {

@@ -5,19 +5,23 @@ import { doctor } from "./help/doctor.ts";
 import { log } from "./help/log.ts";
 import { find } from "./find.ts";
 import { flush } from "./flush.ts";
-import { login } from "./login.ts";
-import { logout } from "./logout.ts";
-import { mount } from "./mount.ts";
+import { login } from "./servers/login.ts";
+import { logout } from "./servers/logout.ts";
+import { mount } from "./drives/mount.ts";
+import { open } from "./drives/open.ts";
 import { openPage } from "./open-page.ts";
 import { folder } from "./pins/folder.ts";
 import { pin } from "./pins/pin.ts";
+import { reconnect } from "./drives/reconnect.ts";
 import { remove } from "./remove.ts";
 import { savings, savingsCsv } from "./savings.ts";
 import { savingsFile } from "./savings-file.ts";
+import { servers } from "./servers/servers.ts";
+import { set } from "./drives/set.ts";
 import { stats } from "./stats.ts";
 import { status } from "./status.ts";
 import { stop } from "./stop.ts";
-import { unmount } from "./unmount.ts";
+import { unmount } from "./drives/unmount.ts";
 import { unpin } from "./pins/unpin.ts";
 import { unsent } from "./unsent.ts";
 import { view } from "./view.ts";
@@ -26,8 +30,11 @@ import { watch } from "./watch.ts";
 export const AGENT_VERBS = {
   login,
   logout,
+  servers,
   mount,
   unmount,
+  reconnect,
+  set,
   flush,
   unsent,
   status,
@@ -41,6 +48,7 @@ export const AGENT_VERBS = {
   unpin,
   evict,
   folder,
+  open,
   doctor,
   log,
   watch,

@@ -14,12 +14,16 @@ import { agentVerb } from "./verb.ts";
 export const statusSchemas = {
   /** `asksServer`: each drive's server says how it stands with its folder. */
   asks: z.object({ asksServer: z.boolean().optional() }),
-  /** `lost`: drives that an earlier agent of this home did not end: it crashed or was killed. */
+  /**
+   * `lost`: drives that an earlier agent of this home did not end: it crashed or was killed. `resting`: drives that are
+   * kept, and were unmounted when an agent ended.
+   */
   gives: z.object({
     head: HeadSchema,
     agent: z.object({ pid: z.int(), version: text, home: text, startedMs: count }),
     mounts: z.array(MountStatus),
     lost: z.array(Place),
+    resting: z.array(Place),
   }),
 };
 
@@ -35,7 +39,8 @@ export const status = agentVerb(statusSchemas, {
       head: agent.views.head(statuses),
       agent: { pid: process.pid, version, home: home.folder, startedMs: agent.startedMs },
       mounts: statuses,
-      lost: agent.lost.map(({ url, mountpoint }) => ({ url, mountpoint })),
+      lost: agent.lost.map(placeOf),
+      resting: agent.resting.map(placeOf),
     };
   },
 
@@ -49,14 +54,15 @@ export const status = agentVerb(statusSchemas, {
           agent: null,
           mounts: [],
           lost: [],
+          resting: [],
         };
         output.result(shown, () => describeStatus(shown));
       });
   },
 });
 
-export function describeStatus({ head, mounts, lost }: Omit<AgentStatus, "agent">): string[] {
-  const isOne = mounts.length + lost.length <= 1;
+export function describeStatus({ head, mounts, lost, resting }: Omit<AgentStatus, "agent">): string[] {
+  const isOne = mounts.length + lost.length + resting.length <= 1;
   // A single drive says it itself, but for what it does just now.
   const lines = isOne && head.state !== "working" ? [] : [head.sentence];
   lines.push(...mounts.flatMap(describeMount));
@@ -67,13 +73,15 @@ export function describeStatus({ head, mounts, lost }: Omit<AgentStatus, "agent"
       `  Or forget it: runnel unmount ${quoted(mountpoint)}`,
     );
   }
+  for (const { mountpoint } of resting) lines.push(mountpoint, "  Kept, and not mapped now. Map it: runnel reconnect");
   return lines.length > 0 ? lines : ["No drives are mounted. Map one: runnel mount ws://HOST:PORT/VOLUME MOUNTPOINT"];
 }
 
-function describeConflict(path: string, conflictCopy: string): string {
+function describeConflict({ path, conflictCopy }: MountStatus["conflicts"][number]): string {
   if (path === conflictCopy)
     return `${path} was changed here and removed or replaced elsewhere. It is kept under this name.`;
-  return `${path} was changed here and elsewhere. Both are kept; the other is ${conflictCopy}.`;
+  const other = conflictCopy ?? "among the server's old versions";
+  return `${path} was changed here and elsewhere. Both are kept; the other is ${other}.`;
 }
 
 function describePin({ path, isThere, all, here, isComplete }: PinStatus): string {
@@ -91,11 +99,13 @@ function describeMount(mount: MountStatus): string[] {
     );
   }
   for (const { operation, for: whom } of mount.waiting) lines.push(`  Waiting for ${whom.join(", ")}: ${operation}.`);
-  for (const { path, conflictCopy } of mount.conflicts) {
-    lines.push(`  ${describeConflict(path, conflictCopy)}`);
-  }
+  for (const conflict of mount.conflicts) lines.push(`  ${describeConflict(conflict)}`);
   for (const pin of mount.pins) lines.push(`  ${describePin(pin)}`);
   for (const problem of mount.problems) lines.push(`  ${problem}`);
   if (mount.server !== null) lines.push(...describeServer(mount.server).map((line) => `  ${line}`));
   return lines;
+}
+
+function placeOf({ url, mountpoint }: z.infer<typeof Place>): z.infer<typeof Place> {
+  return { url, mountpoint };
 }

@@ -131,6 +131,80 @@ setTimeout(() => process.exit(7), 20);`;
     }
   });
 
+  test("keeps a drive until a person unmounts it: another agent maps it again, with the settings it had", async () => {
+    const { home, mountpoint } = makePlace();
+    const url = "ws://127.0.0.1:1/docs";
+    const place = { url, mountpoint };
+    const begin = async (): Promise<[ReturnType<typeof startFakeAgent>, Awaited<ReturnType<typeof connectTo>>]> => {
+      const agent = startFakeAgent(home);
+      await agent.firstLine;
+      return [agent, await connectTo(home)];
+    };
+    const [first, one] = await begin();
+    await one.ask("mount", { ...place, mode: "sync", keep: true });
+    expect((await one.ask("set", { mountpoint, cacheBytes: 7_000_000 })).drive).toMatchObject({
+      ...place,
+      cacheLimitBytes: 7_000_000,
+      isKept: true,
+    });
+    await expect(one.ask("set", { mountpoint, cacheBytes: 10 })).rejects.toMatchObject({ kind: "Invalid" });
+    one.close();
+    first.child.kill("SIGTERM");
+    expect(await first.exitCode).toBe(0);
+
+    const [second, two] = await begin();
+    expect(await two.ask("status", {})).toMatchObject({ mounts: [], lost: [], resting: [place] });
+    expect(await two.ask("reconnect", {})).toEqual({ mapped: [place], failed: [] });
+    const { mounts, resting } = await two.ask("status", {});
+    expect(mounts).toMatchObject([{ ...place, cacheLimitBytes: 7_000_000, isKept: true }]);
+    expect(resting).toEqual([]);
+    expect(await two.ask("reconnect", {})).toEqual({ mapped: [], failed: [] });
+    two.close();
+    second.child.kill("SIGKILL");
+    await second.exitCode;
+
+    const [third, three] = await begin();
+    expect(await three.ask("reconnect", {})).toEqual({ mapped: [place], failed: [] });
+    await three.ask("unmount", { mountpoint, force: false });
+    three.close();
+    third.child.kill("SIGTERM");
+    await third.exitCode;
+    const [, four] = await begin();
+    expect(await four.ask("status", {})).toMatchObject({ mounts: [], lost: [], resting: [] });
+    four.close();
+  });
+
+  test("opens nothing that lies outside of a drive", async () => {
+    const { home, mountpoint } = makePlace();
+    const agent = startFakeAgent(home);
+    await agent.firstLine;
+    const client = await connectTo(home);
+    await client.ask("mount", { url: "ws://127.0.0.1:1/docs", mountpoint, mode: "sync" });
+    for (const path of ["..", "../../etc/passwd", "/etc/passwd", "a//b", "a/./b", "a/"])
+      await expect(client.ask("open", { mountpoint, path })).rejects.toMatchObject({ kind: "Invalid" });
+    await expect(client.ask("open", { mountpoint: home, path: "a" })).rejects.toMatchObject({ kind: "NotFound" });
+    client.close();
+  });
+
+  test("maps a kept drive again later when it cannot now, and forgets one that is unmounted meanwhile", async () => {
+    const { home, mountpoint } = makePlace();
+    const record = { url: "ws://127.0.0.1:1/nowhere", mountpoint, isResting: true };
+    writeFileSync(join(home, "mounts.json"), JSON.stringify([record]));
+    const agent = startFakeAgent(home);
+    await agent.firstLine;
+    const client = await connectTo(home);
+    const place = { url: record.url, mountpoint };
+    expect(await client.ask("reconnect", {})).toEqual({
+      mapped: [],
+      failed: [{ ...place, sentence: "The server cannot be reached." }],
+    });
+    expect((await client.ask("status", {})).resting).toEqual([place]);
+    await client.ask("unmount", { mountpoint, force: false });
+    expect((await client.ask("status", {})).resting).toEqual([]);
+    expect(JSON.parse(readFileSync(join(home, "mounts.json"), "utf8"))).toEqual([]);
+    client.close();
+  });
+
   test("unmounts and leaves neither socket nor record when it ends", async () => {
     const { home, mountpoint } = makePlace();
     const { firstLine, child, exitCode } = startFakeAgent(home);

@@ -59,6 +59,8 @@ export class FakeMount implements Mount {
       problems: [],
       pins: this.#pins,
       cacheBytes: 0,
+      cacheLimitBytes: this.settings.cacheBytes,
+      isKept: this.settings.isKept === true,
       pid: process.pid,
       server: null,
     };
@@ -212,6 +214,9 @@ export const fakeEngines: AgentEngines = {
   async logout(place) {
     if (place !== "127.0.0.1:7473") throw new RunnelError("NotFound", "logout", "Not logged in there.");
     return { server: place, device: "here" };
+  },
+  async servers() {
+    return [{ server: "127.0.0.1:7473", device: "here", volumes: [{ name: "docs", isReadOnly: true }] }];
   },
   async *findByUrl(_url, predicate) {
     yield* find(predicate);

@@ -14,6 +14,7 @@ const INVITE = `runnel://host:7473/docs#${"A".repeat(43)}.${"B".repeat(22)}`;
 class PlayedAgents {
   drives: readonly DriveFacts[] = [];
   lost: Place[] = [];
+  resting: Place[] = [];
   /** Sentence of a start that fails. */
   failure: string | undefined;
   starts = 0;
@@ -35,10 +36,18 @@ class PlayedAgents {
             this.#end = () => fail(new RunnelError("Unavailable", "ask", "The agent ended."));
           });
         case "status":
-          return Promise.resolve({ head: this.#head(), mounts: this.drives, lost: this.lost });
+          return Promise.resolve({ head: this.#head(), mounts: this.drives, lost: this.lost, resting: this.resting });
         case "openPage": {
           this.pages++;
           return Promise.resolve({ url: "http://127.0.0.1:5/", opens: `http://127.0.0.1:5/#ticket${this.pages}` });
+        }
+        case "reconnect": {
+          const mapped = [...this.lost, ...this.resting].filter(({ url }) => !url.endsWith("/gone"));
+          const failed = this.resting.filter(({ url }) => url.endsWith("/gone"));
+          this.lost = [];
+          this.resting = failed;
+          this.drives = [...this.drives, ...mapped.map((place) => driveFacts(place))];
+          return Promise.resolve({ mapped, failed });
         }
         case "mount":
           this.lost = [];
@@ -141,7 +150,7 @@ describe("the agent", () => {
     await clock.advance(RETRY_MS);
     await settle();
     expect(agents.starts).toBe(2);
-    expect(agents.asked).toContain('mount {"url":"wss://host:1/docs","mountpoint":"/home/ada/Docs","mode":"sync"}');
+    expect(agents.drives).toMatchObject([{ url: "wss://host:1/docs", mountpoint: "/home/ada/Docs" }]);
     expect(shell.icon).toMatchObject({ state: "fine" });
     expect(shell.notices.map(({ title, body }) => [title, body])).toEqual([
       ["Runnel was started again", "The drive is back."],
@@ -237,11 +246,27 @@ describe("windows", () => {
   });
 });
 
+describe("drives that are kept", () => {
+  test("are mapped when the app starts; one that cannot be is told of, and waits in the menu", async () => {
+    agents.resting = [
+      { url: "wss://host:1/docs", mountpoint: "/home/ada/Docs" },
+      { url: "wss://host:1/gone", mountpoint: "/home/ada/Gone" },
+    ];
+    await begin("--quiet");
+    await settle();
+    expect(agents.drives.map(({ mountpoint }) => mountpoint)).toEqual(["/home/ada/Docs"]);
+    expect(shell.notices.map(({ body }) => body)).toEqual([
+      "One drive is not mapped: map again from the menu of the icon.",
+    ]);
+    expect(shell.menuLines()).toContain("Gone (not mapped)");
+  });
+});
+
 describe("the menu", () => {
   test("holds everything", async () => {
     await begin("--quiet");
     agents.lost = [{ url: "wss://host:1/old", mountpoint: "/home/ada/Old" }];
-    agents.show([driveFacts({ conflicts: [{ path: "a", conflictCopy: "b" }] })]);
+    agents.show([driveFacts({ conflicts: [{ path: "a", conflictCopy: "b", atMs: 1 }] })]);
     await settle();
     expect(shell.menuLines()).toEqual([
       "All is well.",
@@ -260,6 +285,7 @@ describe("the menu", () => {
       "Folders",
       "Conflicts (1)",
       "Settings",
+      "  Drives and Servers",
       "  [ ] Start at Login",
       "Help",
       "-",

@@ -17,5 +17,5 @@ export function driveFacts(changes: Partial<DriveFacts> = {}): DriveFacts {
 }
 
 export function conflictsOf(...paths: string[]): DriveFacts["conflicts"] {
-  return paths.map((path) => ({ path, conflictCopy: `${path} (conflict)` }));
+  return paths.map((path) => ({ path, conflictCopy: `${path} (conflict)`, atMs: 1 }));
 }

@@ -57,7 +57,7 @@ function open(cacheBytes = 10_000_000): Pins {
     cache,
     list,
     clock: machine.clock,
-    cacheBytes,
+    settings: { cacheBytes },
     cacheRoot: machine.root,
     session: {
       get isResponsive() {

@@ -2,7 +2,7 @@
 import { CircleCheck } from "lucide-react";
 import { type ChangeEventHandler, type FormEvent, type ReactNode, useEffect, useState } from "react";
 import { Button } from "@runnel/shared/ui/widgets/button.tsx";
-import { Field } from "@runnel/shared/ui/widgets/field.tsx";
+import { CheckField, Field } from "@runnel/shared/ui/widgets/field.tsx";
 import { Notice } from "@runnel/shared/ui/widgets/notice.tsx";
 import { say, useAgent } from "../agent.ts";
 import { nameOf } from "./home.tsx";
@@ -17,6 +17,7 @@ export function AddView(): ReactNode {
   const { calls } = useAgent();
   const [typed, setTyped] = useState<Typed>({ invite: "", mountpoint: "", name: "" });
   const [problems, setProblems] = useState<Partial<Typed>>({});
+  const [isKept, setKept] = useState(true);
   const [isBusy, setBusy] = useState(false);
   const [added, setAdded] = useState("");
   const isInvite = typed.invite.trim().startsWith("runnel://");
@@ -43,7 +44,7 @@ export function AddView(): ReactNode {
         const request = name === "" ? { invite } : { invite, name };
         ({ url } = await calls.ask<{ url: string }>("login", request));
       }
-      await calls.ask("mount", { url, mountpoint, mode: "sync" });
+      await calls.ask("mount", { url, mountpoint, mode: "sync", keep: isKept });
       setAdded(nameOf(mountpoint));
       setTyped({ invite: "", mountpoint: "", name: "" });
     } catch (error) {
@@ -89,6 +90,7 @@ export function AddView(): ReactNode {
           {...field("mountpoint")}
         />
         {isInvite && <Field label={say("addName")} hint={say("addNameHint")} autoComplete="off" {...field("name")} />}
+        <CheckField label={say("addKeep")} isChecked={isKept} change={setKept} />
         <div>
           <Button type="submit" look="primary" disabled={isBusy}>
             {say(isBusy ? "addDoing" : "addDo")}

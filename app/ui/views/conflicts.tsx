@@ -1,23 +1,42 @@
-// Conflicts: files that were changed here and elsewhere at once. Both are kept; this names the two.
-import { Files } from "lucide-react";
-import type { ReactNode } from "react";
+// Conflicts: files that were changed here and elsewhere at once. Both are kept; this names the two, and opens them.
+import { Ellipsis, File, Files, FolderOpen } from "lucide-react";
+import { type ReactNode, useState } from "react";
 import { useAnswer } from "@runnel/shared/ui/use-answer.ts";
-import { Button } from "@runnel/shared/ui/widgets/button.tsx";
+import { Button, IconButton } from "@runnel/shared/ui/widgets/button.tsx";
+import { Menu } from "@runnel/shared/ui/widgets/menu.tsx";
+import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
 import { Empty, Notice, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
 import { type AgentView, say, useAgent } from "../agent.ts";
 import { nameOf } from "./home.tsx";
 
-interface Status {
-  mounts: { mountpoint: string; conflicts: { path: string; conflictCopy: string }[] }[];
+interface Conflict {
+  path: string;
+  /** Path of the other content; null: it is among the server's old versions. */
+  conflictCopy: string | null;
+  atMs: number;
 }
+
+interface Status {
+  mounts: { mountpoint: string; conflicts: Conflict[]; server: { conflicts: Conflict[] } | null }[];
+}
+
+interface ConflictRowProps extends Conflict {
+  mountpoint: string;
+  /** A program on the server made one of the two. */
+  isOnServer: boolean;
+}
+
+const ICON = 18;
 
 export function ConflictsView({ view: { shown } }: { view: AgentView }): ReactNode {
   const { calls } = useAgent();
   // Asked again as often as their number changes.
   const numbers = shown?.lists.drives?.map(({ conflicts }) => conflicts) ?? [];
-  const { result, problem, again } = useAnswer<Status>(calls, "status", { asksServer: false, numbers });
-  const conflicts =
-    result?.mounts.flatMap(({ mountpoint, conflicts: all }) => all.map((each) => ({ mountpoint, ...each }))) ?? [];
+  const { result, problem, again } = useAnswer<Status>(calls, "status", { asksServer: true, numbers });
+  const conflicts = result?.mounts.flatMap(({ mountpoint, conflicts: own, server }) => [
+    ...own.map((each) => ({ mountpoint, ...each, isOnServer: false })),
+    ...(server?.conflicts ?? []).map((each) => ({ mountpoint, ...each, isOnServer: true })),
+  ]);
   return (
     <section className="card">
       <header>
@@ -26,12 +45,12 @@ export function ConflictsView({ view: { shown } }: { view: AgentView }): ReactNo
       {problem !== "" ? (
         <Notice
           tone="danger"
-          icon={<Files size={18} aria-hidden="true" />}
+          icon={<Files size={ICON} aria-hidden="true" />}
           action={<Button onClick={again}>{say("tryAgain")}</Button>}
         >
           {problem}
         </Notice>
-      ) : result === undefined ? (
+      ) : conflicts === undefined ? (
         <div className="pad">
           <Skeleton height={40} />
         </div>
@@ -41,18 +60,66 @@ export function ConflictsView({ view: { shown } }: { view: AgentView }): ReactNo
         </Empty>
       ) : (
         <ul className="items">
-          {conflicts.map(({ mountpoint, path, conflictCopy }) => (
-            <li key={`${mountpoint}/${conflictCopy}`}>
-              <Files size={18} aria-hidden="true" />
-              <div>
-                <p>{say("conflictBoth", { path: `${nameOf(mountpoint)}/${path}` })}</p>
-                <p className="small quiet">{say("conflictMine", { copy: conflictCopy })}</p>
-              </div>
-              <span />
-            </li>
-          ))}
+          {conflicts
+            .toSorted((one, other) => other.atMs - one.atMs)
+            .map((conflict) => (
+              <ConflictRow
+                key={`${conflict.mountpoint}/${conflict.path} ${conflict.conflictCopy} ${conflict.atMs}`}
+                {...conflict}
+              />
+            ))}
         </ul>
       )}
     </section>
+  );
+}
+
+function ConflictRow({ mountpoint, path, conflictCopy, atMs, isOnServer }: ConflictRowProps): ReactNode {
+  const { calls } = useAgent();
+  const [problem, setProblem] = useState("");
+  const name = `${nameOf(mountpoint)}/${path}`;
+  const open = (opened: string, shows: boolean): void => {
+    calls.ask("open", { mountpoint, path: opened, shows }).then(
+      () => setProblem(""),
+      (error: Error) => setProblem(error.message),
+    );
+  };
+  const isOnly = conflictCopy === path;
+  const other = conflictCopy === null || isOnly ? undefined : conflictCopy;
+  const file = <File size={16} aria-hidden="true" />;
+  return (
+    <li>
+      <Files size={ICON} aria-hidden="true" />
+      <div>
+        <p>{say("conflictBoth", { path: name })}</p>
+        <p className="small quiet">
+          {isOnly
+            ? say("conflictOnly")
+            : conflictCopy === null
+              ? say("conflictOld")
+              : say("conflictMine", { copy: conflictCopy })}
+        </p>
+        <div className="details small quiet">
+          <span>{say(isOnServer ? "conflictThere" : "conflictHere")}</span>
+          <Moment atMs={atMs} />
+        </div>
+        {problem !== "" && <p className="small error">{problem}</p>}
+      </div>
+      <Menu
+        items={[
+          { label: say("conflictOpen"), icon: file, choose: () => open(path, false) },
+          ...(other === undefined
+            ? []
+            : [{ label: say("conflictOpenOther"), icon: file, choose: () => open(other, false) }]),
+          {
+            label: say("conflictShow"),
+            icon: <FolderOpen size={16} aria-hidden="true" />,
+            choose: () => open(path, true),
+          },
+        ]}
+      >
+        <IconButton label={say("conflictMenu", { path: name })} icon={<Ellipsis size={ICON} />} />
+      </Menu>
+    </li>
   );
 }

@@ -1,5 +1,5 @@
 // Home: how the drives are, whether the machine may be switched off, what moves now, what happened lately.
-import { ArrowDown, ArrowUp, Ellipsis, HardDrive, Plus, Power, PowerOff, Send, Trash2 } from "lucide-react";
+import { ArrowDown, ArrowUp, Ellipsis, FolderOpen, HardDrive, Plus, Power, PowerOff, Send, Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { formatBytes, formatDuration, formatPercent, formatRate } from "@runnel/shared/ui/format.ts";
@@ -107,15 +107,27 @@ export function NoDrives(): ReactNode {
 
 function DriveRow({ drive }: { drive: DriveItem }): ReactNode {
   const { calls } = useAgent();
-  const { key: mountpoint, url, state, sentence, unsentFiles, unsentBytes, cacheBytes, problems } = drive;
+  const {
+    key: mountpoint,
+    url,
+    state,
+    sentence,
+    unsentFiles,
+    unsentBytes,
+    cacheBytes,
+    cacheLimitBytes,
+    problems,
+  } = drive;
   const [isAsking, setAsking] = useState(false);
   const [problem, setProblem] = useState("");
-  const flush = (): void => {
-    calls.ask("flush", { mountpoint, applied: false }).then(
+  const ask = (verb: string, request: object): void => {
+    calls.ask(verb, request).then(
       () => setProblem(""),
       (error: Error) => setProblem(error.message),
     );
   };
+  const open = (): void => ask("open", { mountpoint, path: "" });
+  const flush = (): void => ask("flush", { mountpoint, applied: false });
   return (
     <li>
       <StateIcon state={state} />
@@ -124,7 +136,7 @@ function DriveRow({ drive }: { drive: DriveItem }): ReactNode {
         <div className="details small quiet">
           <span className="one-line">{mountpoint}</span>
           <span className="one-line">{url}</span>
-          <span>{say("driveCache", { size: formatBytes(cacheBytes) })}</span>
+          <span>{say("driveCache", { size: formatBytes(cacheBytes), limit: formatBytes(cacheLimitBytes) })}</span>
           {unsentFiles > 0 && <span>{say("driveUnsent", { count: unsentFiles, size: formatBytes(unsentBytes) })}</span>}
         </div>
         {[...problems, ...(problem === "" ? [] : [problem])].map((each) => (
@@ -135,6 +147,7 @@ function DriveRow({ drive }: { drive: DriveItem }): ReactNode {
       </div>
       <Menu
         items={[
+          { label: say("driveOpen"), icon: <FolderOpen size={16} aria-hidden="true" />, choose: open },
           { label: say("driveFlush"), icon: <Send size={16} aria-hidden="true" />, choose: flush },
           {
             label: say("driveUnmount"),

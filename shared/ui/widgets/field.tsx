@@ -28,3 +28,18 @@ export function Field({ label, hint = "", error = "", ...input }: FieldProps): R
     </div>
   );
 }
+
+interface CheckFieldProps {
+  label: string;
+  isChecked: boolean;
+  change(isChecked: boolean): void;
+}
+
+export function CheckField({ label, isChecked, change }: CheckFieldProps): ReactNode {
+  return (
+    <label className="check-field">
+      <input type="checkbox" checked={isChecked} onChange={({ currentTarget: { checked } }) => change(checked)} />
+      <span>{label}</span>
+    </label>
+  );
+}

@@ -1,11 +1,12 @@
 // Keeps what went wrong lately and was shown to no program, and which contents met another one: a person is shown it
 // with the status.
-import type { VersionId } from "@runnel/shared";
+import { type Clock, NS_PER_MS, type VersionId } from "@runnel/shared";
 import type { MountStatus } from "../mount-status.ts";
 
 const KEPT_MAX = 20;
 
 export interface IncidentsDeps {
+  clock: Clock;
   /** Returns the path of a node now; "" where it is not known. */
   pathOf(node: number): string;
   /** Returns the path that a node has at the server. */
@@ -42,9 +43,11 @@ export class Incidents {
   addConflict(path: string, node: number): void {
     const now = this.#deps.pathOf(node);
     // The last close won: the other content is the version before.
-    const conflictCopy = now === path ? "among the server's old versions" : now;
+    const conflictCopy = now === path ? null : now;
+    if (this.#conflicts.length >= KEPT_MAX) return;
+    const atMs = Number(this.#deps.clock.wallNs() / NS_PER_MS);
     // A file that has lost its name elsewhere has the one under which it is kept.
-    if (this.#conflicts.length < KEPT_MAX) this.#conflicts.push({ path: path === "" ? now : path, conflictCopy });
+    this.#conflicts.push({ path: path === "" ? now : path, conflictCopy, atMs });
   }
 
   /** Adds the problem of cached bytes that are not what was written. */

@@ -54,6 +54,8 @@ export async function statusOf(deps: StatusDeps, asksServer: boolean): Promise<M
     ],
     pins: deps.pins.status(),
     cacheBytes: deps.cache.usedBytes(),
+    cacheLimitBytes: settings.cacheBytes,
+    isKept: settings.isKept === true,
     pid: process.pid,
     server,
   };

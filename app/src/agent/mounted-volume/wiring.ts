@@ -44,6 +44,7 @@ const AHEAD_OF_CACHE = 8;
 export function wire(deps: MountDeps) {
   const { drive, replica, cache } = deps;
   const incidents = new Incidents({
+    clock: deps.clock,
     pathOf: (node) => reading.tree.pathOf(node),
     storedPathOf: (node) => replica.pathOf(node),
     log: deps.log,
@@ -83,7 +84,7 @@ export function wire(deps: MountDeps) {
     ...reading,
     downloads: reading.transfer.downloads,
     list: deps.pinList,
-    cacheBytes: deps.settings.cacheBytes,
+    settings: deps.settings,
   });
   if (deps.pinList.damage !== undefined) problem(deps.pinList.damage);
   const likelyBases = new LikelyBases({ tree: reading.tree, replica, cache });

@@ -24,7 +24,8 @@ export interface PinsDeps extends Pick<PinFillerDeps, "downloads" | "readAhead" 
   cache: Cache;
   list: PinList;
   clock: Clock;
-  cacheBytes: number;
+  /** May change while the drive is there. */
+  settings: { readonly cacheBytes: number };
   /** Disk of the cache. */
   cacheRoot: Pick<DiskRoot, "space">;
 }
@@ -141,12 +142,12 @@ export class Pins {
 
   /** Says what keeps pins from being filled, a sentence each. */
   problems(): string[] {
-    const { cacheBytes } = this.#deps;
+    const { cacheBytes } = this.#deps.settings;
     const problems: string[] = [];
     const lacking = this.#lackingBytes();
     if (lacking > 0)
       problems.push(
-        `What is pinned needs ${shown(lacking)} more than the cache may take (${shown(cacheBytes)}). Unpin something, or map the drive with a larger --cache-size.`,
+        `What is pinned needs ${shown(lacking)} more than the cache may take (${shown(cacheBytes)}). Unpin something, or let the cache take more: runnel cache-size.`,
       );
     const failed = this.#trees.flatMap((tree) => [...tree.failed]);
     const [first] = failed;
@@ -300,7 +301,7 @@ export class Pins {
   /** Bytes that pins together need beyond what the cache may take; what lies in several counts once. */
   #lackingBytes(outermost: readonly KeptTree[] = (this.#outermost ??= this.#outermostOf(this.#trees))): number {
     const bytes = outermost.reduce((sum, { all }) => sum + all.bytes, 0);
-    return Math.max(0, bytes - this.#deps.cacheBytes);
+    return Math.max(0, bytes - this.#deps.settings.cacheBytes);
   }
 
   #outermostOf(trees: readonly KeptTree[]): readonly KeptTree[] {
@@ -313,14 +314,15 @@ export class Pins {
   }
 
   async #checkSpace(tree: KeptTree): Promise<void> {
-    const { cache, cacheBytes, cacheRoot } = this.#deps;
+    const { cache, cacheRoot, settings } = this.#deps;
+    const { cacheBytes } = settings;
     const lacking = this.#lackingBytes(this.#outermostOf([...this.#trees, tree]));
     const what = tree.pin.path === "" ? "The whole drive" : tree.pin.path;
     if (lacking > 0)
       throw new RunnelError(
         "Quota",
         "pin",
-        `${what} (${shown(tree.all.bytes)}) is not pinned: it needs ${shown(lacking)} more than the cache may take (${shown(cacheBytes)}) beside what is pinned already. Unpin something, or map the drive with a larger --cache-size.`,
+        `${what} (${shown(tree.all.bytes)}) is not pinned: it needs ${shown(lacking)} more than the cache may take (${shown(cacheBytes)}) beside what is pinned already. Unpin something, or let the cache take more: runnel cache-size.`,
       );
     const { availableBytes } = await cacheRoot.space();
     // The cache may have some of it already; the rest gives way to it.

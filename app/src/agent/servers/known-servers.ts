@@ -3,6 +3,7 @@
 import { addressOf, placeOf, type ServerTrust } from "@runnel/shared";
 import { volumeOf } from "../control/index.ts";
 import { type KnownServer, readServers, writeServers } from "./host/servers-file.ts";
+import type { KnownPlace } from "./login-schemas.ts";
 
 export class KnownServers {
   readonly #path: string;
@@ -13,6 +14,11 @@ export class KnownServers {
 
   find(place: string): KnownServer | undefined {
     return readServers(this.#path).find((server) => server.place === place);
+  }
+
+  /** What of them is no secret. */
+  list(): KnownPlace[] {
+    return readServers(this.#path).map(({ place, device, volumes }) => ({ server: place, device, volumes }));
   }
 
   places(): string[] {

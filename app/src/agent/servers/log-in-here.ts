@@ -6,10 +6,14 @@ import { AgentHome } from "../control/index.ts";
 import { VERSION } from "../version.ts";
 import { KnownServers } from "./known-servers.ts";
 import { login } from "./login.ts";
-import type { LoggedIn, LoggedOut, LoginRequest } from "./login-schemas.ts";
+import type { KnownPlace, LoggedIn, LoggedOut, LoginRequest } from "./login-schemas.ts";
 import { logout } from "./logout.ts";
 
 const knownHere = (): KnownServers => new KnownServers(new AgentHome().serversPath);
+
+export function serversHere(): KnownPlace[] {
+  return knownHere().list();
+}
 
 export function logOutHere(place: string): LoggedOut {
   return logout(place, knownHere());

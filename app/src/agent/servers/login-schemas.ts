@@ -16,6 +16,14 @@ export type LoginRequest = z.output<typeof LoginRequest>;
 export const LoggedIn = z.object({ url: text, device: text, isReadOnly: z.boolean() });
 export type LoggedIn = z.output<typeof LoggedIn>;
 
+/** A server that knows this device. */
+export const KnownPlace = z.object({
+  server: text,
+  device: text,
+  volumes: z.array(z.object({ name: text, isReadOnly: z.boolean() })),
+});
+export type KnownPlace = z.output<typeof KnownPlace>;
+
 /** `server`: host:port. */
 export const LoggedOut = z.object({ server: text, device: text });
 export type LoggedOut = z.output<typeof LoggedOut>;

@@ -39,6 +39,7 @@ export interface DriveItem extends ViewItem, Head {
   unsentFiles: number;
   unsentBytes: number;
   cacheBytes: number;
+  cacheLimitBytes: number;
   conflicts: number;
   problems: string[];
 }
@@ -134,7 +135,7 @@ export class Views {
 }
 
 function driveItem(status: MountStatus): DriveItem {
-  const { url, mountpoint, unsentFiles, unsentBytes, cacheBytes, conflicts, problems } = status;
+  const { url, mountpoint, unsentFiles, unsentBytes, cacheBytes, cacheLimitBytes, conflicts, problems } = status;
   const { state, next } = headOf({ drives: [status], lost: [], transfers: [] });
   return {
     key: mountpoint,
@@ -145,6 +146,7 @@ function driveItem(status: MountStatus): DriveItem {
     unsentFiles,
     unsentBytes,
     cacheBytes,
+    cacheLimitBytes,
     conflicts: conflicts.length,
     problems: problems.slice(0, SENTENCES_MAX).map((problem) => clip(problem)),
   };

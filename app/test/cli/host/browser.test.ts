@@ -3,7 +3,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { SimulatedClock } from "@runnel/shared";
-import { openerOf, openInBrowser } from "../../../src/cli/host/browser.ts";
+import { openerOf } from "../../../src/agent/control/host/system-opener.ts";
+import { openInBrowser } from "../../../src/cli/host/browser.ts";
 import { makeFolder } from "../../control/processes.ts";
 import { standInBrowser } from "../../page/stand-in.ts";
 

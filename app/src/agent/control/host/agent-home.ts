@@ -4,7 +4,7 @@
 //     agent.sock    the control socket, mode 0600; elsewhere (agent.json says where) when this path is too long
 //     agent.lock    held by the running agent (agent-lock.ts)
 //     agent.log     what it logs; agent.log.1 is the part before
-//     mounts.json   the mounts that have not ended cleanly
+//     mounts.json   the mounts that have not ended cleanly, and those that are kept
 //     servers.json  servers that know this device, with its tokens; mode 0600
 //     history.sqlite  what happened lately, and what was saved by the hour
 //     cache/        cached contents, unless a mount says otherwise
@@ -42,10 +42,19 @@ const MountOptions = z.object({
   cacheBytes: z.number(),
   mapOwner: z.boolean(),
   usesFsKit: z.boolean().optional(),
+  isKept: z.boolean().optional(),
   secretPath: z.string().optional(),
 });
 
-const MountRecords = z.array(z.object({ url: z.string(), mountpoint: z.string(), options: MountOptions.optional() }));
+const MountRecords = z.array(
+  z.object({
+    url: z.string(),
+    mountpoint: z.string(),
+    options: MountOptions.optional(),
+    /** It was unmounted when its agent ended, and is to be mapped again. */
+    isResting: z.boolean().optional(),
+  }),
+);
 export type MountRecord = z.infer<typeof MountRecords>[number];
 
 export type Environment = Readonly<Record<string, string | undefined>>;

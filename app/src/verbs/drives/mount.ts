@@ -1,13 +1,15 @@
 // runnel mount: maps a volume as a drive.
 import { RunnelError } from "@runnel/shared";
 import { z } from "zod";
-import { volumeUrl } from "../agent/control/volume-url.ts";
-import { MountStatus } from "../agent/mount-status.ts";
-import { askAgent } from "../cli/agent-connection.ts";
-import { parseSize } from "../cli/size.ts";
-import { absolutePath, addVerb } from "../cli/verb.ts";
-import { notFromPage, text } from "./schemas.ts";
-import { agentVerb } from "./verb.ts";
+import type { Agent } from "../../agent/agent.ts";
+import { volumeUrl } from "../../agent/control/volume-url.ts";
+import type { Mount } from "../../agent/mount.ts";
+import { MountStatus } from "../../agent/mount-status.ts";
+import { askAgent } from "../../cli/agent-connection.ts";
+import { parseSize } from "../../cli/size.ts";
+import { absolutePath, addVerb } from "../../cli/verb.ts";
+import { notFromPage, text } from "../schemas.ts";
+import { agentVerb } from "../verb.ts";
 
 export const mountSchemas = {
   asks: z.object({
@@ -22,6 +24,8 @@ export const mountSchemas = {
     usesFsKit: z.boolean().optional(),
     /** Path of the server's secret, without TLS. */
     secret: text.optional(),
+    /** Map it again after the agent has ended; undefined: as before, at first not. */
+    keep: z.boolean().optional(),
   }),
   gives: z.object({ mount: MountStatus }),
 };
@@ -39,21 +43,8 @@ interface MountOptions extends Omit<
 
 export const mount = agentVerb(mountSchemas, {
   pageAsks: mountSchemas.asks.extend({ cache: notFromPage, secret: notFromPage }),
-  async handle(agent, { url, mountpoint, cache, cacheBytes, mode, mapOwner, usesFsKit, secret }) {
-    if (mode === "async")
-      throw new RunnelError("Unsupported", "mount", "Mode async comes in a later version. Use --mode sync.");
-    // A drive of an agent that died comes back as it was.
-    const before = agent.lost.find((each) => each.url === volumeUrl(url) && each.mountpoint === mountpoint)?.options;
-    const secretPath = secret ?? before?.secretPath;
-    const mounted = await agent.mount({
-      url: volumeUrl(url),
-      mountpoint,
-      cacheFolder: cache ?? before?.cacheFolder ?? agent.deps.home.cacheFolder,
-      cacheBytes: cacheBytes ?? before?.cacheBytes ?? CACHE_BYTES,
-      mapOwner: mapOwner ?? before?.mapOwner ?? process.getuid?.() !== 0,
-      usesFsKit: usesFsKit ?? before?.usesFsKit ?? false,
-      ...(secretPath === undefined ? {} : { secretPath }),
-    });
+  async handle(agent, asked) {
+    const mounted = await mountAsAsked(agent, asked);
     return { mount: await mounted.status(false) };
   },
 
@@ -71,6 +62,7 @@ export const mount = agentVerb(mountSchemas, {
           .choices(["sync", "async"])
           .default("sync"),
       )
+      .option("--keep", "map it again after a restart, with the desktop app or runnel reconnect, until you unmount it")
       .option("--map-owner", "show everything as yours, whoever owns it on the server (default, but for root)")
       .option("--no-map-owner", "show the owners that the server has")
       .option("--secret <file>", "the secret of a server without TLS that was started with --secret", absolutePath)
@@ -82,3 +74,23 @@ export const mount = agentVerb(mountSchemas, {
       });
   },
 });
+
+/** Mounts with what is asked; a drive that an agent left behind comes back with the options that it had. */
+export async function mountAsAsked(agent: Agent, asked: z.output<typeof mountSchemas.asks>): Promise<Mount> {
+  const { mountpoint, cache, cacheBytes, mode, mapOwner, usesFsKit, secret, keep } = asked;
+  if (mode === "async")
+    throw new RunnelError("Unsupported", "mount", "Mode async comes in a later version. Use --mode sync.");
+  const url = volumeUrl(asked.url);
+  const before = agent.recordAt(url, mountpoint)?.options;
+  const secretPath = secret ?? before?.secretPath;
+  return agent.mount({
+    url,
+    mountpoint,
+    cacheFolder: cache ?? before?.cacheFolder ?? agent.deps.home.cacheFolder,
+    cacheBytes: cacheBytes ?? before?.cacheBytes ?? CACHE_BYTES,
+    mapOwner: mapOwner ?? before?.mapOwner ?? process.getuid?.() !== 0,
+    usesFsKit: usesFsKit ?? before?.usesFsKit ?? false,
+    isKept: keep ?? before?.isKept ?? false,
+    ...(secretPath === undefined ? {} : { secretPath }),
+  });
+}

@@ -1,13 +1,13 @@
 // runnel logout: forgets a server.
 import { addressOf, placeOf, RunnelError } from "@runnel/shared";
 import { z } from "zod";
-import { quoted } from "../agent/control/quoted.ts";
-import { LoggedOut } from "../agent/servers/login-schemas.ts";
-import { serverPlace } from "../agent/servers/server-place.ts";
-import { askAgent } from "../cli/agent-connection.ts";
-import { addVerb } from "../cli/verb.ts";
-import { text } from "./schemas.ts";
-import { agentVerb } from "./verb.ts";
+import { quoted } from "../../agent/control/quoted.ts";
+import { LoggedOut } from "../../agent/servers/login-schemas.ts";
+import { serverPlace } from "../../agent/servers/server-place.ts";
+import { askAgent } from "../../cli/agent-connection.ts";
+import { addVerb } from "../../cli/verb.ts";
+import { text } from "../schemas.ts";
+import { agentVerb } from "../verb.ts";
 
 const schemas = {
   /** `server`: HOST:PORT, or the URL of a volume there. */

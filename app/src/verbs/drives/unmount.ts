@@ -1,10 +1,10 @@
 // runnel unmount: ends a drive.
 import { z } from "zod";
-import { askAgent } from "../cli/agent-connection.ts";
-import { unsentLines } from "../cli/format.ts";
-import { absolutePath, addVerb } from "../cli/verb.ts";
-import { count, Place, text } from "./schemas.ts";
-import { agentVerb } from "./verb.ts";
+import { askAgent } from "../../cli/agent-connection.ts";
+import { unsentLines } from "../../cli/format.ts";
+import { absolutePath, addVerb } from "../../cli/verb.ts";
+import { count, Place, text } from "../schemas.ts";
+import { agentVerb } from "../verb.ts";
 
 export const unmountSchemas = {
   asks: z.object({ mountpoint: text, force: z.boolean() }),

@@ -1,12 +1,12 @@
 // runnel login: makes this device known to a server, by an invite.
 import { parseProxy, RunnelError } from "@runnel/shared";
-import { LoggedIn, LoginRequest } from "../agent/servers/login-schemas.ts";
-import { askAgent } from "../cli/agent-connection.ts";
-import { readText } from "../cli/host/text-file.ts";
-import type { Output } from "../cli/output.ts";
-import { absolutePath, addVerb } from "../cli/verb.ts";
-import { notFromPage } from "./schemas.ts";
-import { agentVerb } from "./verb.ts";
+import { LoggedIn, LoginRequest } from "../../agent/servers/login-schemas.ts";
+import { askAgent } from "../../cli/agent-connection.ts";
+import { readText } from "../../cli/host/text-file.ts";
+import type { Output } from "../../cli/output.ts";
+import { absolutePath, addVerb } from "../../cli/verb.ts";
+import { notFromPage } from "../schemas.ts";
+import { agentVerb } from "../verb.ts";
 
 const schemas = { asks: LoginRequest, gives: LoggedIn };
 

@@ -1,0 +1,188 @@
+// Settings: how much of the disk each drive may take, which drives come back after a restart, which servers know this
+// computer.
+import { Server, TriangleAlert } from "lucide-react";
+import { type FormEvent, type ReactNode, useState } from "react";
+import { formatBytes } from "@runnel/shared/ui/format.ts";
+import { useAnswer } from "@runnel/shared/ui/use-answer.ts";
+import { Button } from "@runnel/shared/ui/widgets/button.tsx";
+import { Confirm } from "@runnel/shared/ui/widgets/dialog.tsx";
+import { CheckField, Field } from "@runnel/shared/ui/widgets/field.tsx";
+import { Notice, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
+import { type AgentView, say, useAgent } from "../agent.ts";
+import { nameOf } from "./home.tsx";
+
+const ICON = 18;
+const GB = 1024 ** 3;
+const GB_MIN = 0.1;
+const GB_MAX = 1_000_000;
+
+interface Drive {
+  mountpoint: string;
+  cacheBytes: number;
+  cacheLimitBytes: number;
+  isKept: boolean;
+}
+
+interface KnownServer {
+  server: string;
+  device: string;
+  volumes: { name: string; isReadOnly: boolean }[];
+}
+
+export function SettingsView({ view: { shown } }: { view: AgentView }): ReactNode {
+  const { calls } = useAgent();
+  // Asked again when drives come or go.
+  const drives = shown?.lists.drives?.map(({ key }) => key) ?? [];
+  const status = useAnswer<{ mounts: Drive[] }>(calls, "status", { asksServer: false, drives });
+  const known = useAnswer<{ servers: KnownServer[] }>(calls, "servers", {});
+  return (
+    <>
+      <section className="card">
+        <header>
+          <h2>{say("settingsDrives")}</h2>
+        </header>
+        <Answer asked={status}>
+          {({ mounts }) =>
+            mounts.length === 0 ? (
+              <p className="empty-line">{say("settingsNoDrives")}</p>
+            ) : (
+              mounts.map((drive) => <DriveForm key={drive.mountpoint} drive={drive} changed={status.again} />)
+            )
+          }
+        </Answer>
+      </section>
+      <section className="card">
+        <header>
+          <h2>{say("settingsServers")}</h2>
+        </header>
+        <Answer asked={known}>
+          {({ servers }) =>
+            servers.length === 0 ? (
+              <p className="empty-line">{say("settingsNoServers")}</p>
+            ) : (
+              <ul className="items">
+                {servers.map((server) => (
+                  <ServerRow key={server.server} server={server} changed={known.again} />
+                ))}
+              </ul>
+            )
+          }
+        </Answer>
+      </section>
+    </>
+  );
+}
+
+interface Asked<Result> {
+  result: Result | undefined;
+  problem: string;
+  again(): void;
+}
+
+/** What was answered; until then its place, or why it was not. */
+function Answer<Result>({ asked, children }: { asked: Asked<Result>; children(result: Result): ReactNode }): ReactNode {
+  const { result, problem, again } = asked;
+  if (result !== undefined) return children(result);
+  if (problem === "")
+    return (
+      <div className="pad">
+        <Skeleton height={96} />
+      </div>
+    );
+  return (
+    <Notice
+      tone="danger"
+      icon={<TriangleAlert size={ICON} aria-hidden="true" />}
+      action={<Button onClick={again}>{say("tryAgain")}</Button>}
+    >
+      {problem}
+    </Notice>
+  );
+}
+
+function DriveForm({ drive, changed }: { drive: Drive; changed(): void }): ReactNode {
+  const { calls } = useAgent();
+  const { mountpoint, cacheBytes, cacheLimitBytes } = drive;
+  const [limit, setLimit] = useState(`${Math.round((cacheLimitBytes / GB) * 1000) / 1000}`);
+  const [isKept, setKept] = useState(drive.isKept);
+  const [problem, setProblem] = useState("");
+  const [isSaved, setSaved] = useState(false);
+  const save = async (): Promise<void> => {
+    setSaved(false);
+    const gb = Number(limit.trim().replace(",", "."));
+    if (!(gb >= GB_MIN && gb <= GB_MAX)) {
+      setProblem(say("settingsLimitWrong"));
+      return;
+    }
+    try {
+      await calls.ask("set", { mountpoint, cacheBytes: Math.round(gb * GB), keep: isKept });
+      setProblem("");
+      setSaved(true);
+      changed();
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
+  };
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    void save();
+  };
+  return (
+    <form className="pad" aria-label={nameOf(mountpoint)} onSubmit={submit}>
+      <h3>
+        {nameOf(mountpoint)} <span className="small quiet">{mountpoint}</span>
+      </h3>
+      <Field
+        label={say("settingsLimit")}
+        hint={say("settingsUsed", { size: formatBytes(cacheBytes) })}
+        error={problem}
+        inputMode="decimal"
+        autoComplete="off"
+        value={limit}
+        onChange={({ currentTarget: { value } }) => setLimit(value)}
+      />
+      <CheckField label={say("settingsKeep")} isChecked={isKept} change={setKept} />
+      <div className="row">
+        <Button type="submit">{say("settingsSave")}</Button>
+        <span role="status" className="small quiet">
+          {isSaved ? say("settingsSaved") : ""}
+        </span>
+      </div>
+    </form>
+  );
+}
+
+function ServerRow({
+  server: { server, device, volumes },
+  changed,
+}: {
+  server: KnownServer;
+  changed(): void;
+}): ReactNode {
+  const { calls } = useAgent();
+  const [isAsking, setAsking] = useState(false);
+  const named = volumes.map(({ name, isReadOnly }) => (isReadOnly ? say("settingsReads", { name }) : name));
+  return (
+    <li>
+      <Server size={ICON} aria-hidden="true" />
+      <div className="one-line">
+        <strong>{server}</strong> <span className="quiet">{say("settingsKnownAs", { device })}</span>
+        <p className="small quiet">{named.join(", ")}</p>
+      </div>
+      <Button onClick={() => setAsking(true)}>{say("settingsForget")}</Button>
+      {isAsking && (
+        <Confirm
+          title={say("settingsForgetTitle", { server })}
+          consequence={say("settingsForgetConsequence")}
+          act={say("settingsForget")}
+          cancel={say("cancel")}
+          close={() => setAsking(false)}
+          confirm={async () => {
+            await calls.ask("logout", { server });
+            changed();
+          }}
+        />
+      )}
+    </li>
+  );
+}
