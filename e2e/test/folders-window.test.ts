@@ -40,7 +40,7 @@ beforeEach(async () => {
 afterEach(() => sandbox.cleanup(), 60_000);
 
 async function openFolders(): Promise<Awaited<ReturnType<TestBrowser["open"]>>> {
-  server = await sandbox.startServer({ volumes: { docs: served } });
+  server = await sandbox.startServer({ volumes: { docs: served }, readyMs: TEST_MS / 2 });
   await device.mount(`${server.url}/docs`, drive, ["--cache", cache]);
   const { page } = (await device.ask(["ui", "--print"])) as { page: { link: string } };
   const opened = await browser.open(page.link);

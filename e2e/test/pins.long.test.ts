@@ -24,7 +24,7 @@ afterEach(() => sandbox.cleanup(), 120_000);
 interface Pin {
   isComplete: boolean;
   all: { files: number };
-  here: { files: number };
+  here: { files: number; bytes: number };
 }
 
 test("ten thousand pinned files come, whatever is killed and changed meanwhile", async () => {
@@ -60,10 +60,11 @@ test("ten thousand pinned files come, whatever is killed and changed meanwhile",
   mkdirSync(join(served, "last"));
   writeFileSync(join(served, "last", "file"), "came last");
   const files = FOLDERS * FILES_EACH + 1;
+  const bytes = Number(await onMount('cat "$1"/*/* | wc -c', [served]));
   await waitFor(
     async () => {
       const found = await pin();
-      return found?.isComplete === true && found.here.files === files;
+      return found?.isComplete === true && found.here.files === files && found.here.bytes === bytes;
     },
     HERE_MS,
     "all files",

@@ -122,14 +122,18 @@ export class Agent {
     // A mount on its way has a deadline of its own; ended in the middle it would be left behind as a dead mount.
     await Promise.allSettled(this.#busy.values());
     const mounts = [...this.#mounts.values()];
+    // Before they end: whoever reads the records meanwhile finds each at least once.
+    const kept = mounts.filter(({ settings }) => settings.isKept === true);
+    this.#resting.push(...kept.map((mount) => ({ ...recordOf(mount), isResting: true })));
     const ends = await Promise.allSettled(mounts.map((mount) => mount.unmount(force)));
     for (const [index, end] of ends.entries()) {
       const mount = mounts[index];
       if (end.status !== "fulfilled" || mount === undefined) continue;
-      if (mount.settings.isKept === true) this.#resting.push({ ...recordOf(mount), isResting: true });
       this.#forget(mount, "unmounted");
       await this.#detachIfDead(mount.settings.mountpoint);
     }
+    this.#resting = this.#resting.filter(({ mountpoint }) => !this.#mounts.has(mountpoint));
+    this.#recordIfPossible();
     const failed = ends.find((end) => end.status === "rejected");
     if (failed !== undefined) {
       this.#isClosing = false;

@@ -318,6 +318,7 @@ describe("the agent", () => {
       head: { state: "fine", sentence: "No drives are mounted.", next: expect.any(String) },
       agent: null,
       mounts: [],
+      resting: [],
       lost: [],
     });
     expect(jsonOf(await runnel(home, "stats", "--json"))).toEqual({ mounts: [] });

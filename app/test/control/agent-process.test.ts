@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { closeSync, existsSync, openSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
@@ -189,6 +189,7 @@ setTimeout(() => process.exit(7), 20);`;
   test("maps a kept drive again later when it cannot now, and forgets one that is unmounted meanwhile", async () => {
     const { home, mountpoint } = makePlace();
     const record = { url: "ws://127.0.0.1:1/nowhere", mountpoint, isResting: true };
+    mkdirSync(home, { mode: 0o700 });
     writeFileSync(join(home, "mounts.json"), JSON.stringify([record]));
     const agent = startFakeAgent(home);
     await agent.firstLine;

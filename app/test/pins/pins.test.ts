@@ -136,6 +136,17 @@ test("brings what a pinned folder holds, small files first and nothing else, and
   expect([SMALL, LARGE].map(heldOf)).toEqual([false, false]);
 });
 
+test("is complete no more from the moment that a change is told, and stays so for one that is not pinned", async () => {
+  await pins.pin("folder", FOLDER);
+  await settled();
+  change([], fileOf(OTHER, SMALL_BYTES));
+  expect(pins.status()).toMatchObject([{ isComplete: true }]);
+  change([], fileOf(SMALL, SMALL_BYTES));
+  expect(pins.status()).toMatchObject([{ isComplete: false }]);
+  await settled();
+  expect(pins.status()).toMatchObject([{ isComplete: true }]);
+});
+
 test("brings a new version, and lets the old one go; what comes into the folder is pinned, what leaves it is not", async () => {
   await pins.pin("folder", FOLDER);
   await settled();

@@ -137,7 +137,7 @@ export class Pins {
   }
 
   status(): PinStatus[] {
-    return this.#trees.map(statusOf);
+    return this.#trees.map((tree) => ({ ...statusOf(tree), isComplete: tree.isComplete && !this.#lacksOfLate(tree) }));
   }
 
   /** Says what keeps pins from being filled, a sentence each. */
@@ -228,6 +228,15 @@ export class Pins {
     }
     this.#changed.clear();
     this.#filler.wake();
+  }
+
+  /** Returns whether something is not here of the changes that nobody has looked at yet. */
+  #lacksOfLate(tree: KeptTree): boolean {
+    if (this.#changed.size > CHANGED_MAX) return true;
+    return [...this.#changed].some((node) => {
+      const state = this.#deps.replica.node(node);
+      return state?.type === "file" && !this.#isHere(state) && this.#treesAbove(node).has(tree);
+    });
   }
 
   /** Returns the pins that a node is below, by any of its names, or is. */
