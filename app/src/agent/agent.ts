@@ -109,7 +109,7 @@ export class Agent {
     return this.#resting;
   }
 
-  /** What is known of a drive that is not there. */
+  /** Returns what is known of a drive that is not there. */
   recordAt(url: string, mountpoint: string): MountRecord | undefined {
     return [...this.#lost, ...this.#resting].find((each) => each.url === url && each.mountpoint === mountpoint);
   }

@@ -1,6 +1,6 @@
 // Follows the agent, and sees to it that there is one: starts it, finds it again when it was killed, after a delay that
-// grows while it does not stay, and maps the drives again that it left or that are kept. An agent that was ended on purpose is left
-// alone until a person asks for it.
+// grows while it does not stay, and maps the drives again that it left, or that are kept. An agent that was ended on
+// purpose is left alone until a person asks for it.
 import { type CallClient, type Clock, isRunnelError, RunnelError } from "@runnel/shared";
 import { applied, type ViewState } from "../agent/view/view-state.ts";
 import type { AGENT_TABLE } from "./agent-table.ts";
@@ -31,7 +31,7 @@ export interface AgentWatchDeps {
   changed(state: AgentState): void;
   /** The agent was killed and another one answers, with so many of its drives mapped again, and so many not. */
   restarted(mapped: number, missing: number): void;
-  /** So many drives that are kept are not mapped. */
+  /** Tells that so many drives which are kept are not mapped. */
   missing(count: number): void;
 }
 

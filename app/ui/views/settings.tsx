@@ -79,7 +79,7 @@ interface Asked<Result> {
   again(): void;
 }
 
-/** What was answered; until then its place, or why it was not. */
+/** Shows what was answered; until then its place, or why it was not. */
 function Answer<Result>({ asked, children }: { asked: Asked<Result>; children(result: Result): ReactNode }): ReactNode {
   const { result, problem, again } = asked;
   if (result !== undefined) return children(result);

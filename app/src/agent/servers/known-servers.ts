@@ -16,7 +16,7 @@ export class KnownServers {
     return readServers(this.#path).find((server) => server.place === place);
   }
 
-  /** What of them is no secret. */
+  /** Lists them without their secrets. */
   list(): KnownPlace[] {
     return readServers(this.#path).map(({ place, device, volumes }) => ({ server: place, device, volumes }));
   }
