@@ -1,19 +1,22 @@
 // Builds the pages: app/ui, the agent's window, and server/console, each into its folder dist. Messages of a catalogue
-// (words/*.ts) are compiled here, so that no parser of them is in a page. `--pseudo` builds the pages in a made-up
-// language, longer and with accents, which shows what does not fit and what was never translated.
+// (words/*.ts) are compiled here, so that no parser of them is in a page. `--pseudo FOLDER` builds them below that
+// folder instead, in a made-up language, longer and with accents, which shows what does not fit and what was never
+// translated.
 import { existsSync, globSync, statSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
 import { compileMessage } from "@lingui/message-utils/compileMessage";
 import { build } from "esbuild";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** Folder of a page → its title. */
 const PAGES = { "app/ui": "Runnel", "server/console": "Runnel console" };
-const isPseudo = process.argv.includes("--pseudo");
-/** Builds only what is older than its sources. */
-const isIfOlder = process.argv.includes("--if-older");
+/** `if-older`: builds only what is older than its sources. */
+const { pseudo: pseudoFolder, "if-older": isIfOlder = false } = parseArgs({
+  options: { pseudo: { type: "string" }, "if-older": { type: "boolean" } },
+}).values;
 
 /** Turns a catalogue of messages into a module of compiled ones. */
 const catalogues = {
@@ -23,41 +26,46 @@ const catalogues = {
       const { WORDS } = await import(pathToFileURL(path).href);
       const compiled = Object.entries(WORDS).map(([id, message]) => [
         id,
-        compileMessage(isPseudo ? pseudo(message) : message),
+        compileMessage(pseudoFolder === undefined ? message : pseudo(message)),
       ]);
       return { contents: `export const WORDS = ${JSON.stringify(Object.fromEntries(compiled))};`, loader: "js" };
     });
   },
 };
 
-/** Puts accents on the letters outside of braces, and makes the message longer by a third. */
+const ACCENTS = {
+  a: "á",
+  e: "ë",
+  i: "ï",
+  o: "ö",
+  u: "ü",
+  A: "Á",
+  E: "Ë",
+  I: "Ï",
+  O: "Ö",
+  U: "Ü",
+  c: "ç",
+  n: "ñ",
+  y: "ý",
+};
+const DOUBLED = new Set("aeiouAEIOUn");
+
+/**
+ * Puts accents on the letters of a message, and doubles those that make it longer by some two fifths. What stands
+ * within an odd number of braces is syntax, and stays.
+ */
 function pseudo(message) {
-  const accents = {
-    a: "á",
-    e: "ë",
-    i: "ï",
-    o: "ö",
-    u: "ü",
-    c: "ç",
-    n: "ñ",
-    s: "š",
-    y: "ý",
-    A: "Á",
-    E: "Ë",
-    O: "Ö",
-    U: "Ü",
-  };
   let depth = 0;
   const letters = Array.from(message, (letter) => {
     if (letter === "{") depth++;
     if (letter === "}") depth--;
-    return depth === 0 ? (accents[letter] ?? letter) : letter;
+    return depth % 2 === 1 ? letter : (ACCENTS[letter] ?? letter).repeat(DOUBLED.has(letter) ? 2 : 1);
   });
-  return `[${letters.join("")}${"·".repeat(Math.ceil(message.length / 3))}]`;
+  return `⟦${letters.join("")}⟧`;
 }
 
 async function buildPage(folder, title) {
-  const out = join(ROOT, folder, "dist");
+  const out = join(pseudoFolder ?? ROOT, folder, "dist");
   await rm(out, { recursive: true, force: true });
   const { metafile } = await build({
     entryPoints: [join(ROOT, folder, "main.tsx")],

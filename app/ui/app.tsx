@@ -1,20 +1,11 @@
 // The frame around all views: the one sentence at the top, the pages at the side, and what is wrong with the line to
 // the agent.
-import {
-  ArrowLeftRight,
-  ChartColumn,
-  CircleHelp,
-  Files,
-  FolderTree,
-  House,
-  Plus,
-  Settings,
-  Unplug,
-} from "lucide-react";
+import { ChartColumn, CircleHelp, Files, FolderTree, House, Plus, Settings, Unplug } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link, Route, Switch, useLocation } from "wouter";
 import { useView } from "@runnel/shared/ui/view-store.ts";
-import { Notice, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
+import { LineContext, lineKnowledge } from "@runnel/shared/ui/line-context.ts";
+import { Notice } from "@runnel/shared/ui/widgets/notice.tsx";
 import { StateIcon } from "@runnel/shared/ui/widgets/state-icon.tsx";
 import { type AgentView, say, useAgent } from "./agent.ts";
 import { AddView } from "./views/add.tsx";
@@ -46,23 +37,28 @@ export function App(): ReactNode {
       <SideBar conflicts={view.shown?.lists.drives?.reduce((sum, { conflicts }) => sum + conflicts, 0) ?? 0} />
       <main tabIndex={-1}>
         <LineNotice view={view} />
-        <Switch>
-          {PAGES.map(({ path, view: View }) => (
-            <Route key={path} path={path}>
-              <View view={view} />
-            </Route>
-          ))}
-        </Switch>
+        <LineContext value={lineKnowledge(view.line, say("unknown"))}>
+          <Switch>
+            {PAGES.map(({ path, view: View }) => (
+              <Route key={path} path={path}>
+                <View view={view} />
+              </Route>
+            ))}
+          </Switch>
+        </LineContext>
       </main>
     </div>
   );
 }
 
-function HeadBar({ view: { shown } }: { view: AgentView }): ReactNode {
+function HeadBar({ view: { line, shown } }: { view: AgentView }): ReactNode {
   return (
     <header className="head">
       {shown === undefined ? (
-        <Skeleton width={260} height={22} />
+        <>
+          <StateIcon state="offline" size={24} />
+          <h1>{say(line === "lost" || line === "ended" ? "headLost" : "lineConnecting")}</h1>
+        </>
       ) : (
         <>
           <StateIcon state={shown.head.state} size={24} />
@@ -96,14 +92,11 @@ function SideBar({ conflicts }: { conflicts: number }): ReactNode {
 }
 
 function LineNotice({ view: { line } }: { view: AgentView }): ReactNode {
-  if (line === "live") return null;
-  const [word, icon] =
-    line === "connecting"
-      ? (["lineConnecting", <ArrowLeftRight key="icon" size={ICON} aria-hidden="true" />] as const)
-      : ([line === "lost" ? "lineLost" : "lineEnded", <Unplug key="icon" size={ICON} aria-hidden="true" />] as const);
+  // While it connects for the first time, the head says so: nothing moves when it is done.
+  if (line === "live" || line === "connecting") return null;
   return (
-    <Notice tone={line === "connecting" ? "calm" : "warning"} icon={icon}>
-      {say(word)}
+    <Notice tone="warning" icon={<Unplug size={ICON} aria-hidden="true" />}>
+      {say(line === "lost" ? "lineLost" : "lineEnded")}
     </Notice>
   );
 }

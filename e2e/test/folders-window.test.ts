@@ -55,7 +55,7 @@ test(
     writeFileSync(join(served, "reports", "plan.txt"), "plan");
     writeFileSync(join(served, "film"), randomBytes(FILM_BYTES));
     const { page, complaints } = await openFolders();
-    const film = page.getByRole("listitem").filter({ hasText: "film" });
+    const film = page.getByRole("row").filter({ hasText: "film" });
     await film.getByText("at the server").waitFor({ timeout: SHOWN_MS });
     await page.getByRole("button", { name: "Actions for film" }).click();
     await page.getByRole("menuitem", { name: "Keep here" }).click();
@@ -76,7 +76,7 @@ test(
     await film.waitFor({ state: "detached", timeout: SHOWN_MS });
     await page.getByRole("button", { name: "reports", exact: true }).click();
     await page.getByText("new.txt").waitFor({ timeout: SHOWN_MS });
-    expect(await page.getByRole("list", { name: "Files and folders" }).getByRole("listitem").count()).toBe(2);
+    expect(await page.getByRole("grid", { name: "Files and folders" }).getByRole("row").count()).toBe(2);
     expect(complaints).toEqual([]);
   },
   TEST_MS,
@@ -98,13 +98,22 @@ test(
     await page.getByRole("button", { name: "a-folder", exact: true }).focus();
     await page.keyboard.press("ArrowDown");
     await page.locator(":focus", { hasText: "z-folder" }).waitFor({ timeout: SHOWN_MS });
+    const rows = page.getByRole("grid", { name: "Files and folders" });
+    expect(await rows.getAttribute("aria-rowcount")).toBe(String(ROWS + 2));
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowRight");
+    await page.locator(':focus[aria-label="Actions for z-folder"]').waitFor({ timeout: SHOWN_MS });
     await page.keyboard.press("End");
     const last = `file-${String(ROWS - 1).padStart(6, "0")}`;
     await page.getByText(last, { exact: true }).waitFor({ timeout: SHOWN_MS });
-    expect(await page.getByRole("listitem").count()).toBeLessThanOrEqual(IN_PAGE_MAX);
+    expect(await rows.getByRole("row").count()).toBeLessThanOrEqual(IN_PAGE_MAX);
     await page.locator(`:focus[aria-label="Actions for ${last}"]`).waitFor({ timeout: SHOWN_MS });
+    expect(await rows.getByRole("row").filter({ hasText: last }).getAttribute("aria-rowindex")).toBe(String(ROWS + 2));
     await page.keyboard.press("Home");
-    await page.getByRole("button", { name: "a-folder", exact: true }).waitFor({ timeout: SHOWN_MS });
+    await page.locator(':focus[aria-label="Actions for a-folder"]').waitFor({ timeout: SHOWN_MS });
+    // The whole grid is one stop of Tab.
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.closest('[role=grid]')")).toBe(null);
     expect(complaints).toEqual([]);
   },
   TEST_MS,

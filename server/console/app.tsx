@@ -16,6 +16,7 @@ import {
 import { type ReactNode, useEffect, useRef, useSyncExternalStore } from "react";
 import { Link, Redirect, Route, Switch, useLocation } from "wouter";
 import type { LineState } from "@runnel/shared/ui/calls.ts";
+import { LineContext, lineKnowledge } from "@runnel/shared/ui/line-context.ts";
 import { Menu } from "@runnel/shared/ui/widgets/menu.tsx";
 import { Notice } from "@runnel/shared/ui/widgets/notice.tsx";
 import { say, useConsole } from "./console.ts";
@@ -52,12 +53,14 @@ export function App(): ReactNode {
   }, [location]);
   const isAdmin = me.role === "admin";
   return (
-    <div className={line === "live" ? "console" : "console stale"}>
+    <div className="console">
       <SideBar />
       <main className="view" ref={view} tabIndex={-1}>
         <div className="inner">
           <LineNotice line={line} />
-          {isAdmin ? <AdminViews /> : <UserViews />}
+          <LineContext value={lineKnowledge(line, say("unknown"))}>
+            {isAdmin ? <AdminViews /> : <UserViews />}
+          </LineContext>
         </div>
       </main>
     </div>

@@ -75,7 +75,8 @@ function useAsked<Result>(
         if (!abort.signal.aborted) setAnswered({ result, problem: "" });
       } catch (error) {
         const problem = error instanceof Error ? error.message : String(error);
-        if (!abort.signal.aborted) setAnswered((before) => ({ ...before, problem }));
+        // That the line broke is told above all views; this is asked again once it is back.
+        if (!abort.signal.aborted && calls.state === "live") setAnswered((before) => ({ ...before, problem }));
       }
       if (everyMs !== undefined && !abort.signal.aborted) timer = setTimeout(askIfSeen, everyMs);
     };

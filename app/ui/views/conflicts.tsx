@@ -5,7 +5,7 @@ import { useAnswer } from "@runnel/shared/ui/use-answer.ts";
 import { Button, IconButton } from "@runnel/shared/ui/widgets/button.tsx";
 import { Menu } from "@runnel/shared/ui/widgets/menu.tsx";
 import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
-import { Empty, Notice, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
+import { Empty, Notice, Pending, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
 import { type AgentView, say, useAgent } from "../agent.ts";
 import { nameOf } from "./home.tsx";
 
@@ -51,9 +51,9 @@ export function ConflictsView({ view: { shown } }: { view: AgentView }): ReactNo
           {problem}
         </Notice>
       ) : conflicts === undefined ? (
-        <div className="pad">
+        <Pending>
           <Skeleton height={40} />
-        </div>
+        </Pending>
       ) : conflicts.length === 0 ? (
         <Empty icon={<Files size={28} aria-hidden="true" />} title={say("conflictsNone")}>
           {say("conflictsNoneHint")}

@@ -19,8 +19,8 @@ import { useAnswer } from "@runnel/shared/ui/use-answer.ts";
 import { Button, IconButton } from "@runnel/shared/ui/widgets/button.tsx";
 import { Menu, type MenuItem } from "@runnel/shared/ui/widgets/menu.tsx";
 import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
-import { Empty, Notice, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
-import { Rows } from "@runnel/shared/ui/widgets/rows.tsx";
+import { Empty, Notice, Pending, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
+import { Cell, Rows } from "@runnel/shared/ui/widgets/rows.tsx";
 import type { FolderPage, FolderRow } from "../../src/agent/mount-status.ts";
 import type { FolderOrder } from "../../src/agent/view/folder-list.ts";
 import { type AgentView, say, useAgent } from "../agent.ts";
@@ -45,7 +45,12 @@ export function FoldersView({ view: { shown } }: { view: AgentView }): ReactNode
   const drive = drives?.find(({ key }) => key === params.get("drive")) ?? drives?.[0];
   const path = params.get("path") ?? "";
   const order = (params.get("order") ?? "name") as FolderOrder;
-  if (drives === undefined) return <Skeleton height={300} />;
+  if (drives === undefined)
+    return (
+      <Pending>
+        <Skeleton height={300} />
+      </Pending>
+    );
   if (drive === undefined)
     return (
       <section className="card">
@@ -94,12 +99,12 @@ function Crumbs({ drives, drive, path, go }: CrumbsProps): ReactNode {
           }))}
         >
           <Button look="plain" icon={<HardDrive size={16} aria-hidden="true" />}>
-            {nameOf(drive)}
+            <span className="one-line">{nameOf(drive)}</span>
           </Button>
         </Menu>
       ) : (
         <Button look="plain" icon={<HardDrive size={16} aria-hidden="true" />} onClick={() => go({ path: "" })}>
-          {nameOf(drive)}
+          <span className="one-line">{nameOf(drive)}</span>
         </Button>
       )}
       {names.map((name, at) => (
@@ -110,7 +115,7 @@ function Crumbs({ drives, drive, path, go }: CrumbsProps): ReactNode {
             aria-current={at === names.length - 1 ? "page" : undefined}
             onClick={() => go({ path: names.slice(0, at + 1).join("/") })}
           >
-            {name}
+            <span className="one-line">{name}</span>
           </Button>
         </span>
       ))}
@@ -157,12 +162,10 @@ function FolderRows({ mountpoint, path, order, go }: PlaceProps & { order: Folde
         </Notice>
       )}
       {result === undefined ? (
-        said === "" && (
-          <div className="pad">
-            <Skeleton height={ROW_PIXELS} />
-            <Skeleton height={ROW_PIXELS} />
-          </div>
-        )
+        <Pending isFailed={said !== ""}>
+          <Skeleton height={ROW_PIXELS} />
+          <Skeleton height={ROW_PIXELS} />
+        </Pending>
       ) : result.total === 0 ? (
         <Empty icon={<FolderOpen size={28} aria-hidden="true" />} title={say("folderEmpty")}>
           {say("folderEmptyHint")}
@@ -173,7 +176,9 @@ function FolderRows({ mountpoint, path, order, go }: PlaceProps & { order: Folde
             {(index) => {
               const row = rows.get(index);
               return row === undefined ? (
-                <Skeleton height={ROW_PIXELS - 16} />
+                <Cell>
+                  <Skeleton height={ROW_PIXELS - 16} />
+                </Cell>
               ) : (
                 <Row row={row} at={path === "" ? row.name : `${path}/${row.name}`} act={act} go={go} />
               );
@@ -215,7 +220,7 @@ function Row({ row, at, act, go }: RowProps): ReactNode {
   return (
     <div className="folder-row">
       {isFolder ? <Folder size={ICON} aria-hidden="true" /> : <FileIcon size={ICON} aria-hidden="true" />}
-      <div className="one-line">
+      <Cell className="one-line">
         {isFolder ? (
           <button type="button" className="link one-line" onClick={() => go({ path: at })}>
             {name}
@@ -227,11 +232,15 @@ function Row({ row, at, act, go }: RowProps): ReactNode {
           {type === "file" && <span>{formatBytes(sizeBytes)}</span>}
           <Moment atMs={mtimeMs} />
         </div>
-      </div>
-      <Here row={row} />
-      <Menu items={items}>
-        <IconButton label={say("rowMenu", { name })} icon={<Ellipsis size={ICON} />} />
-      </Menu>
+      </Cell>
+      <Cell>
+        <Here row={row} />
+      </Cell>
+      <Cell>
+        <Menu items={items}>
+          <IconButton label={say("rowMenu", { name })} icon={<Ellipsis size={ICON} />} />
+        </Menu>
+      </Cell>
     </div>
   );
 }
@@ -245,7 +254,7 @@ function Here({ row: { type, sizeBytes, hereBytes, pin } }: { row: FolderRow }):
         {say(pin.isComplete ? "rowKept" : "rowComing")}
       </span>
     );
-  if (type !== "file" || hereBytes === null) return <span />;
+  if (type !== "file" || hereBytes === null) return null;
   if (hereBytes === 0 && sizeBytes > 0)
     return (
       <span className="here small quiet">

@@ -1,9 +1,10 @@
 // Help: the agent that runs, and the commands of a terminal that say more.
 import { CircleCheck, TriangleAlert } from "lucide-react";
-import type { ReactNode } from "react";
-import { useAnswer } from "@runnel/shared/ui/use-answer.ts";
+import { type ReactNode, useContext } from "react";
+import { LineContext } from "@runnel/shared/ui/line-context.ts";
+import { type Answered, useAnswer } from "@runnel/shared/ui/use-answer.ts";
 import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
-import { Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
+import { Failure, Pending, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
 import { say, useAgent } from "../agent.ts";
 
 interface Status {
@@ -16,56 +17,80 @@ const COMMANDS = [
   ["runnel stop", "helpStop"],
 ] as const;
 const NOTHING = {};
+const WITHOUT_SERVER = { asksServer: false };
 const LAST_LINES = { lines: 200 };
-const DOCTOR_AGAIN_MS = 5_000;
+const AGAIN_MS = 5_000;
+const AGENT_PIXELS = 170;
+const CHECKS_PIXELS = 220;
 
 export function HelpView(): ReactNode {
   const { calls } = useAgent();
-  const { result, problem } = useAnswer<Status>(calls, "status", NOTHING);
+  const { isGone } = useContext(LineContext);
+  const status = useAnswer<Status>(calls, "status", WITHOUT_SERVER);
+  const doctor = useAnswer<Checks>(calls, "doctor", NOTHING, AGAIN_MS);
+  const isAnswered = [status, doctor].every(({ result, problem }) => result !== undefined || problem !== "");
   return (
     <>
-      <section className="card">
-        <header>
-          <h2>{say("helpAgent")}</h2>
-        </header>
-        <div className="pad">
-          {problem !== "" && <p className="error">{problem}</p>}
-          {result === undefined ? (
-            <Skeleton height={104} />
-          ) : (
-            <dl className="pairs">
-              <dt>{say("helpVersion")}</dt>
-              <dd>{result.agent.version}</dd>
-              <dt>{say("helpProcess")}</dt>
-              <dd>{result.agent.pid}</dd>
-              <dt>{say("helpHome")}</dt>
-              <dd>{result.agent.home}</dd>
-              <dt>{say("helpSince")}</dt>
-              <dd>
-                <Moment atMs={result.agent.startedMs} />
-              </dd>
-            </dl>
-          )}
-        </div>
-      </section>
-      <Doctor />
-      <Log />
-      <section className="card">
-        <header>
-          <h2>{say("helpCommands")}</h2>
-        </header>
-        <dl className="pairs pad">
-          {COMMANDS.map(([command, word]) => (
-            <div key={command} style={{ display: "contents" }}>
-              <dt>
-                <code>{command}</code>
-              </dt>
-              <dd>{say(word)}</dd>
-            </div>
-          ))}
-        </dl>
-      </section>
+      {isAnswered ? (
+        <>
+          <Agent answer={status} />
+          <Doctor answer={doctor} />
+          <Log />
+        </>
+      ) : (
+        <Pending>
+          <Skeleton height={AGENT_PIXELS} />
+          <Skeleton height={CHECKS_PIXELS} />
+        </Pending>
+      )}
+      {/* Comes once it is known where it stands. */}
+      {(isAnswered || isGone) && <Commands />}
     </>
+  );
+}
+
+function Agent({ answer: { result, problem, again } }: { answer: Answered<Status> }): ReactNode {
+  return (
+    <section className="card">
+      <header>
+        <h2>{say("helpAgent")}</h2>
+      </header>
+      <Failure problem={problem} again={again} act={say("tryAgain")} />
+      {result !== undefined && (
+        <dl className="pairs pad">
+          <dt>{say("helpVersion")}</dt>
+          <dd>{result.agent.version}</dd>
+          <dt>{say("helpProcess")}</dt>
+          <dd>{result.agent.pid}</dd>
+          <dt>{say("helpHome")}</dt>
+          <dd>{result.agent.home}</dd>
+          <dt>{say("helpSince")}</dt>
+          <dd>
+            <Moment atMs={result.agent.startedMs} />
+          </dd>
+        </dl>
+      )}
+    </section>
+  );
+}
+
+function Commands(): ReactNode {
+  return (
+    <section className="card">
+      <header>
+        <h2>{say("helpCommands")}</h2>
+      </header>
+      <dl className="pairs pad">
+        {COMMANDS.map(([command, word]) => (
+          <div key={command} style={{ display: "contents" }}>
+            <dt>
+              <code>{command}</code>
+            </dt>
+            <dd>{say(word)}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
   );
 }
 
@@ -74,20 +99,14 @@ interface Checks {
 }
 
 /** Checks for what keeps drives from working, looked at again for as long as the page is seen. */
-function Doctor(): ReactNode {
-  const { calls } = useAgent();
-  const { result, problem } = useAnswer<Checks>(calls, "doctor", NOTHING, DOCTOR_AGAIN_MS);
+function Doctor({ answer: { result, problem, again } }: { answer: Answered<Checks> }): ReactNode {
   return (
     <section className="card">
       <header>
         <h2>{say("doctorTitle")}</h2>
       </header>
-      {problem !== "" && <p className="error pad">{problem}</p>}
-      {result === undefined ? (
-        <div className="pad">
-          <Skeleton height={104} />
-        </div>
-      ) : (
+      <Failure problem={problem} again={again} act={say("tryAgain")} />
+      {result !== undefined && (
         <ul className="items">
           {result.checks.map(({ about, isFine, sentence, next }) => (
             <li key={about}>
@@ -114,7 +133,7 @@ function Doctor(): ReactNode {
 /** The last lines of the log, for who asks for help. */
 function Log(): ReactNode {
   const { calls } = useAgent();
-  const { result, problem } = useAnswer<{ lines: string[] }>(calls, "log", LAST_LINES, DOCTOR_AGAIN_MS);
+  const { result, problem } = useAnswer<{ lines: string[] }>(calls, "log", LAST_LINES, AGAIN_MS);
   return (
     <section className="card">
       <details className="pad">

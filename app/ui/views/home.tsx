@@ -7,7 +7,7 @@ import { IconButton } from "@runnel/shared/ui/widgets/button.tsx";
 import { Confirm } from "@runnel/shared/ui/widgets/dialog.tsx";
 import { Menu } from "@runnel/shared/ui/widgets/menu.tsx";
 import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
-import { Empty, Notice, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
+import { Empty, Notice, Pending, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
 import { Progress } from "@runnel/shared/ui/widgets/progress.tsx";
 import { StateIcon } from "@runnel/shared/ui/widgets/state-icon.tsx";
 import type { ActivityItem } from "../../src/agent/view/history.ts";
@@ -18,25 +18,34 @@ const ICON = 18;
 const ROW_PIXELS = 56;
 
 export function HomeView({ view: { line, shown } }: { view: AgentView }): ReactNode {
-  const { drives, transfers, lately } = shown?.lists ?? {};
+  if (shown === undefined) {
+    return (
+      <Pending>
+        <Skeleton height={ROW_PIXELS} />
+        <Skeleton height={2 * ROW_PIXELS} />
+        <Skeleton height={2 * ROW_PIXELS} />
+      </Pending>
+    );
+  }
+  const { drives = [], transfers = [], lately = [] } = shown.lists;
   return (
     <>
-      {drives === undefined ? <Skeleton height={44} /> : line === "live" && <MayStop drives={drives} />}
+      {line === "live" && <MayStop drives={drives} />}
       <Section title={say("drives")} items={drives} empty={<NoDrives />}>
         {(drive) => <DriveRow key={drive.key} drive={drive} />}
       </Section>
       <Section
         title={say("now")}
         items={transfers}
-        hidden={shown?.omitted.transfers ?? 0}
+        hidden={shown.omitted.transfers ?? 0}
         empty={<p className="empty-line">{say("nothingMoves")}</p>}
       >
         {(transfer) => <TransferRow key={transfer.key} transfer={transfer} />}
       </Section>
       <Section
         title={say("lately")}
-        items={lately?.toSorted((one, other) => other.toMs - one.toMs)}
-        hidden={shown?.omitted.lately ?? 0}
+        items={lately.toSorted((one, other) => other.toMs - one.toMs)}
+        hidden={shown.omitted.lately ?? 0}
         empty={<p className="empty-line">{say("nothingLately")}</p>}
       >
         {(event) => <EventRow key={event.key} event={event} />}
@@ -47,8 +56,7 @@ export function HomeView({ view: { line, shown } }: { view: AgentView }): ReactN
 
 interface SectionProps<Item> {
   title: string;
-  /** Rows; undefined while they have not come. */
-  items: readonly Item[] | undefined;
+  items: readonly Item[];
   hidden?: number;
   empty: ReactNode;
   children(item: Item): ReactNode;
@@ -60,15 +68,7 @@ function Section<Item>({ title, items, hidden = 0, empty, children }: SectionPro
       <header>
         <h2>{title}</h2>
       </header>
-      {items === undefined ? (
-        <div className="pad">
-          <Skeleton height={ROW_PIXELS - 16} />
-        </div>
-      ) : items.length === 0 ? (
-        empty
-      ) : (
-        <ul className="items">{items.map((item) => children(item))}</ul>
-      )}
+      {items.length === 0 ? empty : <ul className="items">{items.map((item) => children(item))}</ul>}
       {hidden > 0 && <p className="empty-line small">{say("andMore", { count: hidden })}</p>}
     </section>
   );
@@ -131,7 +131,7 @@ function DriveRow({ drive }: { drive: DriveItem }): ReactNode {
   return (
     <li>
       <StateIcon state={state} />
-      <div className="one-line">
+      <div>
         <strong>{nameOf(mountpoint)}</strong> <span className="quiet">{sentence}</span>
         <div className="details small quiet">
           <span className="one-line">{mountpoint}</span>

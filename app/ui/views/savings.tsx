@@ -4,7 +4,9 @@ import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
 import { formatBytes, formatMoment } from "@runnel/shared/ui/format.ts";
 import { useAnswer } from "@runnel/shared/ui/use-answer.ts";
 import { Button } from "@runnel/shared/ui/widgets/button.tsx";
-import { Empty, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
+import { Legend } from "@runnel/shared/ui/widgets/legend.tsx";
+import { Empty, Failure, Pending, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
+import { Choices } from "@runnel/shared/ui/widgets/select.tsx";
 import type { Savings } from "../../src/agent/view/savings.ts";
 import { say, useAgent } from "../agent.ts";
 
@@ -45,31 +47,24 @@ export function SavingsView(): ReactNode {
   const { calls } = useAgent();
   const [period, setPeriod] = useState<Period>("today");
   const { by, days, limit } = ROWS[period];
-  const { result, problem } = useAnswer<Answer>(calls, "savings", { sinceMs: midnight(days), by, limit });
+  const { result, problem, again } = useAnswer<Answer>(calls, "savings", { sinceMs: midnight(days), by, limit });
   return (
     <section className="card">
       <header>
         <h2>{say("savingsTitle")}</h2>
-        <div className="choices" role="radiogroup" aria-label={say("periodLabel")}>
-          {PERIODS.map((each) => (
-            <button
-              key={each}
-              type="button"
-              role="radio"
-              aria-checked={each === period}
-              onClick={() => setPeriod(each)}
-            >
-              {say(PERIOD_WORDS[each])}
-            </button>
-          ))}
-        </div>
+        <Choices
+          label={say("periodLabel")}
+          value={period}
+          choices={PERIODS.map((each) => ({ value: each, label: say(PERIOD_WORDS[each]) }))}
+          change={(value) => setPeriod(value as Period)}
+        />
       </header>
-      {problem !== "" && <p className="pad error">{problem}</p>}
+      <Failure problem={problem} again={again} act={say("tryAgain")} />
       {result === undefined ? (
-        <div className="pad">
+        <Pending isFailed={problem !== ""}>
           <Skeleton height={40} />
           <Skeleton height={CHART_PIXELS} />
-        </div>
+        </Pending>
       ) : workedBytes(result.total) === 0 && wireBytes(result.total) === 0 ? (
         <Empty icon={<ChartColumn size={28} aria-hidden="true" />} title={say("savingsNone")}>
           {say("savingsNoneHint")}
@@ -113,6 +108,12 @@ function Figures({ answer: { total, rows }, period }: { answer: Answer; period: 
           crossed: formatBytes(wireBytes(total)),
         })}
       </p>
+      <Legend
+        items={[
+          { label: say("savingsWorked"), value: formatBytes(workedBytes(total)) },
+          { label: say("savingsCrossed"), value: formatBytes(wireBytes(total)) },
+        ]}
+      />
       <Suspense fallback={<Skeleton height={CHART_PIXELS} />}>
         <Chart
           label={say("savingsChart")}

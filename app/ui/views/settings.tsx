@@ -1,13 +1,14 @@
 // Settings: how much of the disk each drive may take, which drives come back after a restart, which servers know this
 // computer.
-import { Server, TriangleAlert } from "lucide-react";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { Server } from "lucide-react";
+import { type FormEvent, type ReactNode, useContext, useState } from "react";
 import { formatBytes } from "@runnel/shared/ui/format.ts";
-import { useAnswer } from "@runnel/shared/ui/use-answer.ts";
+import { type Answered, useAnswer } from "@runnel/shared/ui/use-answer.ts";
+import { LineContext } from "@runnel/shared/ui/line-context.ts";
 import { Button } from "@runnel/shared/ui/widgets/button.tsx";
 import { Confirm } from "@runnel/shared/ui/widgets/dialog.tsx";
 import { CheckField, Field } from "@runnel/shared/ui/widgets/field.tsx";
-import { Notice, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
+import { Failure, Pending, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
 import { type AgentView, say, useAgent } from "../agent.ts";
 import { nameOf } from "./home.tsx";
 
@@ -35,6 +36,8 @@ export function SettingsView({ view: { shown } }: { view: AgentView }): ReactNod
   const drives = shown?.lists.drives?.map(({ key }) => key) ?? [];
   const status = useAnswer<{ mounts: Drive[] }>(calls, "status", { asksServer: false, drives });
   const known = useAnswer<{ servers: KnownServer[] }>(calls, "servers", {});
+  const { isGone } = useContext(LineContext);
+  const isPlaced = isGone || status.result !== undefined || status.problem !== "";
   return (
     <>
       <section className="card">
@@ -51,52 +54,47 @@ export function SettingsView({ view: { shown } }: { view: AgentView }): ReactNod
           }
         </Answer>
       </section>
-      <section className="card">
-        <header>
-          <h2>{say("settingsServers")}</h2>
-        </header>
-        <Answer asked={known}>
-          {({ servers }) =>
-            servers.length === 0 ? (
-              <p className="empty-line">{say("settingsNoServers")}</p>
-            ) : (
-              <ul className="items">
-                {servers.map((server) => (
-                  <ServerRow key={server.server} server={server} changed={known.again} />
-                ))}
-              </ul>
-            )
-          }
-        </Answer>
-      </section>
+      {/* Comes once it is known where it stands. */}
+      {isPlaced && (
+        <section className="card">
+          <header>
+            <h2>{say("settingsServers")}</h2>
+          </header>
+          <Answer asked={known}>
+            {({ servers }) =>
+              servers.length === 0 ? (
+                <p className="empty-line">{say("settingsNoServers")}</p>
+              ) : (
+                <ul className="items">
+                  {servers.map((server) => (
+                    <ServerRow key={server.server} server={server} changed={known.again} />
+                  ))}
+                </ul>
+              )
+            }
+          </Answer>
+        </section>
+      )}
     </>
   );
 }
 
-interface Asked<Result> {
-  result: Result | undefined;
-  problem: string;
-  again(): void;
+interface AnswerProps<Result> {
+  asked: Answered<Result>;
+  children(result: Result): ReactNode;
 }
 
 /** Shows what was answered; until then its place, or why it was not. */
-function Answer<Result>({ asked, children }: { asked: Asked<Result>; children(result: Result): ReactNode }): ReactNode {
+function Answer<Result>({ asked, children }: AnswerProps<Result>): ReactNode {
   const { result, problem, again } = asked;
   if (result !== undefined) return children(result);
-  if (problem === "")
-    return (
-      <div className="pad">
-        <Skeleton height={96} />
-      </div>
-    );
   return (
-    <Notice
-      tone="danger"
-      icon={<TriangleAlert size={ICON} aria-hidden="true" />}
-      action={<Button onClick={again}>{say("tryAgain")}</Button>}
-    >
-      {problem}
-    </Notice>
+    <>
+      <Failure problem={problem} again={again} act={say("tryAgain")} />
+      <Pending isFailed={problem !== ""}>
+        <Skeleton height={96} />
+      </Pending>
+    </>
   );
 }
 
@@ -165,7 +163,7 @@ function ServerRow({
   return (
     <li>
       <Server size={ICON} aria-hidden="true" />
-      <div className="one-line">
+      <div>
         <strong>{server}</strong> <span className="quiet">{say("settingsKnownAs", { device })}</span>
         <p className="small quiet">{named.join(", ")}</p>
       </div>

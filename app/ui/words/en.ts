@@ -14,6 +14,8 @@ export const WORDS = {
   lineConnecting: "Connecting to the agent…",
   lineLost: "The agent does not answer. What you see was so at last; the page tries again by itself.",
   lineEnded: "This page has ended. Open a new one: runnel ui",
+  headLost: "Nothing is known of the drives",
+  unknown: "Not known until the agent answers.",
   callLost: "The agent does not answer. Try again in a moment.",
   tryAgain: "Try again",
 

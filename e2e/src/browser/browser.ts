@@ -1,6 +1,8 @@
 // A real browser for tests of pages: Chromium without a window, and what it complains of.
+import { fileURLToPath } from "node:url";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 
+const PROBE = fileURLToPath(new URL("probe.js", import.meta.url));
 /** Names of the program, by systems. */
 const PROGRAMS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
@@ -31,13 +33,21 @@ export class TestBrowser {
     throw new AggregateError(failures, "No browser could be started. Install one: apt-get install chromium");
   }
 
-  async open(url: string, scheme: "light" | "dark" = "light"): Promise<OpenPage> {
+  /** `prepare`: done before the page is asked for. */
+  async open(
+    url: string,
+    scheme: "light" | "dark" = "light",
+    prepare?: (context: BrowserContext) => Promise<void>,
+  ): Promise<OpenPage> {
     const context = await this.#browser.newContext({
       colorScheme: scheme,
       viewport: { width: 1000, height: 720 },
       // A person accepts the certificate that the server made itself.
       ignoreHTTPSErrors: true,
     });
+    // Can look at the page from within (probe.js).
+    await context.addInitScript({ path: PROBE });
+    await prepare?.(context);
     return openIn(context, url);
   }
 

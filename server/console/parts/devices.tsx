@@ -20,6 +20,8 @@ const ICON = 16;
 interface DevicesProps {
   /** Undefined while they have not come. */
   devices: readonly DeviceRow[] | undefined;
+  /** They will not come: a notice elsewhere says why. */
+  isFailed?: boolean;
   again(): void;
   /** Shown when there are none: makes an invite. */
   invite?(): void;
@@ -30,7 +32,7 @@ interface DevicesProps {
 }
 
 export function Devices(props: DevicesProps): ReactNode {
-  const { devices, again, invite, isOfOne = false, isOwn = false } = props;
+  const { devices, isFailed = false, again, invite, isOfOne = false, isOwn = false } = props;
   const [asked, setAsked] = useState<{ device: DeviceRow; to: "revoke" | "rights" }>();
   const close = (): void => setAsked(undefined);
   return (
@@ -40,6 +42,7 @@ export function Devices(props: DevicesProps): ReactNode {
         words={TABLE_WORDS}
         columns={isOfOne ? COLUMNS.filter(({ id }) => id !== "person") : COLUMNS}
         rows={devices}
+        isFailed={isFailed}
         keyOf={({ id }) => id}
         order="name"
         filters={[STATES]}

@@ -15,10 +15,11 @@ type State = "open" | "used" | "ended";
 
 export function Invites(props: {
   invites: readonly InviteRow[] | undefined;
+  isFailed: boolean;
   again(): void;
   invite(): void;
 }): ReactNode {
-  const { invites, again, invite } = props;
+  const { invites, isFailed, again, invite } = props;
   const { calls } = useConsole();
   const [asked, setAsked] = useState<InviteRow>();
   return (
@@ -28,6 +29,7 @@ export function Invites(props: {
         words={TABLE_WORDS}
         columns={COLUMNS}
         rows={invites}
+        isFailed={isFailed}
         keyOf={({ id }) => id}
         order="-until"
         filters={[STATES]}

@@ -4,7 +4,7 @@ import { type ReactNode, useState } from "react";
 import { Button } from "@runnel/shared/ui/widgets/button.tsx";
 import { Field } from "@runnel/shared/ui/widgets/field.tsx";
 import { FormDialog } from "@runnel/shared/ui/widgets/form-dialog.tsx";
-import { Empty, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
+import { Empty, Pending, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
 import type { OfferedRow } from "../../src/live/rows.ts";
 import { say, useConsole, useServerRows } from "../console.ts";
 
@@ -82,7 +82,9 @@ function FolderChooser({ trail, choose }: FolderChooserProps): ReactNode {
           </div>
         ) : result === undefined ? (
           <div className="pad">
-            <Skeleton height={ROW_PIXELS} />
+            <Pending>
+              <Skeleton height={ROW_PIXELS} />
+            </Pending>
           </div>
         ) : result.length === 0 ? (
           <Empty

@@ -1,6 +1,7 @@
 // The account of who is signed in: password, sessions, own devices.
 import { CircleCheck, MonitorSmartphone } from "lucide-react";
 import { type FormEvent, type ReactNode, useState } from "react";
+import type { Answered } from "@runnel/shared/ui/use-answer.ts";
 import { Badge } from "@runnel/shared/ui/widgets/badge.tsx";
 import { Button } from "@runnel/shared/ui/widgets/button.tsx";
 import { type Column, DataTable } from "@runnel/shared/ui/widgets/data-table.tsx";
@@ -17,12 +18,15 @@ import { NewPassword } from "../parts/person-forms.tsx";
 
 export function AccountView(): ReactNode {
   const { me } = useConsole();
+  const sessions = useServer<{ sessions: SessionRow[] }>("sessions");
+  const isSessionsAnswered = sessions.result !== undefined || sessions.problem !== "";
   return (
     <>
       <PageHead title={say("navAccount")}>{say("accountHint")}</PageHead>
       {me.hasPassword && <Password />}
-      <Sessions />
-      {me.name !== "" && <OwnDevices />}
+      <Sessions answer={sessions} />
+      {/* Comes once it is known where it stands. */}
+      {me.name !== "" && isSessionsAnswered && <OwnDevices />}
     </>
   );
 }
@@ -78,9 +82,9 @@ function Password(): ReactNode {
   );
 }
 
-function Sessions(): ReactNode {
+function Sessions({ answer }: { answer: Answered<{ sessions: SessionRow[] }> }): ReactNode {
   const { calls } = useConsole();
-  const { result, problem, again } = useServer<{ sessions: SessionRow[] }>("sessions");
+  const { result, problem, again } = answer;
   const [endProblem, setEndProblem] = useState("");
   const end = async (id: string): Promise<void> => {
     try {
@@ -102,6 +106,7 @@ function Sessions(): ReactNode {
         words={TABLE_WORDS}
         columns={COLUMNS}
         rows={result?.sessions}
+        isFailed={problem !== ""}
         keyOf={({ id }) => id}
         order="-last"
         urlPrefix="s"
@@ -133,6 +138,7 @@ function OwnDevices(): ReactNode {
       <Failed problem={problem} again={again} />
       <Devices
         devices={result?.devices.filter(({ person }) => person === me.name)}
+        isFailed={problem !== ""}
         again={again}
         isOfOne
         isOwn={me.role === "user"}

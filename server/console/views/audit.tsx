@@ -7,7 +7,7 @@ import { Badge } from "@runnel/shared/ui/widgets/badge.tsx";
 import { Button } from "@runnel/shared/ui/widgets/button.tsx";
 import { SearchField } from "@runnel/shared/ui/widgets/data-table.tsx";
 import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
-import { Empty, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
+import { Empty, Pending, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
 import { Select } from "@runnel/shared/ui/widgets/select.tsx";
 import type { AuditAct, AuditEntry, AuditResult } from "../../src/audit/audit-entry.ts";
 import type { AuditPage } from "../../src/audit/audit-filter.ts";
@@ -174,11 +174,11 @@ function Entries({ request, isFiltered, clear }: EntriesProps): ReactNode {
     <>
       <Failed problem={problem === "" ? olderProblem : problem} again={again} />
       {result === undefined ? (
-        <div className="pad" aria-hidden="true">
+        <Pending isFailed={problem !== ""}>
           <Skeleton height={20} />
           <Skeleton height={20} />
           <Skeleton height={20} />
-        </div>
+        </Pending>
       ) : pages.length === 0 && after === null ? (
         <Empty
           icon={isFiltered ? <SearchX size={28} aria-hidden="true" /> : <ScrollText size={28} aria-hidden="true" />}

@@ -120,7 +120,7 @@ function Leases(): ReactNode {
   );
 }
 
-interface LiveTableProps<Row> extends Omit<DataTableProps<Row>, "words" | "rows"> {
+interface LiveTableProps<Row> extends Omit<DataTableProps<Row>, "words" | "rows" | "isFailed"> {
   answer: Answered<readonly Row[]>;
   above?: ReactNode;
 }
@@ -132,7 +132,7 @@ function LiveTable<Row>({ answer: { result, problem, again }, above, ...table }:
       <Failed problem={problem} again={again} />
       {above}
       <section className="card">
-        <DataTable words={TABLE_WORDS} rows={result} {...table} />
+        <DataTable words={TABLE_WORDS} rows={result} isFailed={problem !== ""} {...table} />
       </section>
     </>
   );

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { formatBytes, formatCount, formatPercent } from "@runnel/shared/ui/format.ts";
 import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
-import { Empty, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
+import { Empty, Pending, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
 import { StateIcon } from "@runnel/shared/ui/widgets/state-icon.tsx";
 import type { Overview, VolumeRow } from "../../src/live/rows.ts";
 import { FOLLOW_MS, say, useServer } from "../console.ts";
@@ -15,7 +15,7 @@ import { PageHead } from "../parts/page-head.tsx";
 const FULL_SHARE = 0.9;
 const HEALTH_PIXELS = 68;
 const FIGURE_PIXELS = 118;
-const ROW_PIXELS = 52;
+const STORAGE_PIXELS = 150;
 
 export function OverviewView(): ReactNode {
   const { result, problem, again } = useServer<Overview>("overview", {}, FOLLOW_MS);
@@ -23,16 +23,24 @@ export function OverviewView(): ReactNode {
     <>
       <PageHead title={say("navOverview")} />
       <Failed problem={problem} again={again} />
-      <Health overview={result} />
-      <Figures overview={result} />
-      <Storage overview={result} />
+      {result === undefined ? (
+        <Pending isFailed={problem !== ""}>
+          <Skeleton height={HEALTH_PIXELS} />
+          <Skeleton height={FIGURE_PIXELS} />
+          <Skeleton height={STORAGE_PIXELS} />
+        </Pending>
+      ) : (
+        <>
+          <Health overview={result} />
+          <Figures overview={result} />
+          <Storage overview={result} />
+        </>
+      )}
     </>
   );
 }
 
-function Health({ overview }: { overview: Overview | undefined }): ReactNode {
-  if (overview === undefined) return <Skeleton height={HEALTH_PIXELS} />;
-  const { state, sentence, next, server } = overview;
+function Health({ overview: { state, sentence, next, server } }: { overview: Overview }): ReactNode {
   return (
     <section className="card health" aria-label={say("health")}>
       <StateIcon state={state} size={26} />
@@ -47,16 +55,7 @@ function Health({ overview }: { overview: Overview | undefined }): ReactNode {
   );
 }
 
-function Figures({ overview }: { overview: Overview | undefined }): ReactNode {
-  if (overview === undefined) {
-    return (
-      <div className="figures">
-        {[0, 1, 2].map((index) => (
-          <Skeleton key={index} height={FIGURE_PIXELS} />
-        ))}
-      </div>
-    );
-  }
+function Figures({ overview }: { overview: Overview }): ReactNode {
   const { devicesOn, devices, connections, transfers, workedBytes, wireBytes } = overview;
   const savedShare = workedBytes === 0 ? 0 : Math.max(0, 1 - wireBytes / workedBytes);
   return (
@@ -84,18 +83,14 @@ function Figures({ overview }: { overview: Overview | undefined }): ReactNode {
   );
 }
 
-function Storage({ overview }: { overview: Overview | undefined }): ReactNode {
-  const volumes = overview?.volumes;
+function Storage({ overview }: { overview: Overview }): ReactNode {
+  const { volumes } = overview;
   return (
     <section className="card">
       <header>
         <h2>{say("storage")}</h2>
       </header>
-      {volumes === undefined ? (
-        <div className="pad">
-          <Skeleton height={ROW_PIXELS - 32} />
-        </div>
-      ) : volumes.length === 0 ? (
+      {volumes.length === 0 ? (
         <Empty
           icon={<HardDrive size={28} aria-hidden="true" />}
           title={say("volumesNone")}
@@ -112,7 +107,7 @@ function Storage({ overview }: { overview: Overview | undefined }): ReactNode {
           {volumes.map((volume) => (
             <StorageRow key={volume.name} volume={volume} />
           ))}
-          {overview !== undefined && <DataRow overview={overview} />}
+          <DataRow overview={overview} />
         </ul>
       )}
     </section>

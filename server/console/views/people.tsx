@@ -74,6 +74,7 @@ function PeopleTab({ add }: { add(): void }): ReactNode {
           words={TABLE_WORDS}
           columns={COLUMNS}
           rows={result?.people}
+          isFailed={problem !== ""}
           keyOf={({ name }) => name}
           order="name"
           filters={[ROLES]}
@@ -102,7 +103,7 @@ function DevicesTab({ invite }: { invite(): void }): ReactNode {
     <>
       <Failed problem={problem} again={again} />
       <section className="card">
-        <Devices devices={result?.devices} again={again} invite={invite} />
+        <Devices devices={result?.devices} isFailed={problem !== ""} again={again} invite={invite} />
       </section>
     </>
   );
@@ -114,7 +115,7 @@ function InvitesTab({ invite }: { invite(): void }): ReactNode {
     <>
       <Failed problem={problem} again={again} />
       <section className="card">
-        <Invites invites={result?.invites} again={again} invite={invite} />
+        <Invites invites={result?.invites} isFailed={problem !== ""} again={again} invite={invite} />
       </section>
     </>
   );

@@ -5,6 +5,7 @@ import { Badge } from "@runnel/shared/ui/widgets/badge.tsx";
 import { Button } from "@runnel/shared/ui/widgets/button.tsx";
 import { useLocation } from "wouter";
 import { Confirm } from "@runnel/shared/ui/widgets/dialog.tsx";
+import { Pending, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
 import type { DeviceRow, PersonRow } from "../api.ts";
 import { say, useConsole, useServer } from "../console.ts";
 import { Devices } from "../parts/devices.tsx";
@@ -14,6 +15,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { ChangeRole, GivePassword } from "../parts/person-forms.tsx";
 
 const ICON = 16;
+const DEVICES_PIXELS = 180;
 
 export function PersonView({ name }: { name: string }): ReactNode {
   const people = useServer<{ people: PersonRow[] }>("people");
@@ -47,8 +49,8 @@ export function PersonView({ name }: { name: string }): ReactNode {
           )
         }
       >
-        {person === undefined ? (
-          say(people.result === undefined ? "loading" : "personUnknown")
+        {people.result === undefined ? undefined : person === undefined ? (
+          say("personUnknown")
         ) : (
           <span className="pills">
             <Badge tone={person.role === "admin" ? "accent" : "quiet"}>
@@ -59,17 +61,24 @@ export function PersonView({ name }: { name: string }): ReactNode {
         )}
       </PageHead>
       <Failed problem={people.problem === "" ? devices.problem : people.problem} again={people.again} />
-      <section className="card">
-        <header>
-          <h2>{say("devices")}</h2>
-        </header>
-        <Devices
-          devices={devices.result?.devices.filter((device) => device.person === name)}
-          again={devices.again}
-          invite={() => setAsked("invite")}
-          isOfOne
-        />
-      </section>
+      {people.result === undefined ? (
+        <Pending isFailed={people.problem !== ""}>
+          <Skeleton height={DEVICES_PIXELS} />
+        </Pending>
+      ) : (
+        <section className="card">
+          <header>
+            <h2>{say("devices")}</h2>
+          </header>
+          <Devices
+            devices={devices.result?.devices.filter((device) => device.person === name)}
+            isFailed={devices.problem !== ""}
+            again={devices.again}
+            invite={() => setAsked("invite")}
+            isOfOne
+          />
+        </section>
+      )}
       {asked === "invite" && <MakeInvite person={name} close={close} />}
       {asked === "remove" && person !== undefined && (
         <Confirm

@@ -1,7 +1,7 @@
 // Settings: how the server runs.
 import type { ReactNode } from "react";
 import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
-import { Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
+import { Pending, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
 import type { ServerSettings } from "../api.ts";
 import { say, useServer } from "../console.ts";
 import { Failed } from "../parts/failed.tsx";
@@ -20,9 +20,13 @@ export function SettingsView(): ReactNode {
         <header>
           <h2>{say("settingsServer")}</h2>
         </header>
-        <div className="pad">
-          {result === undefined ? <Skeleton height={ROW_PIXELS * ROWS} /> : <Pairs settings={result} />}
-        </div>
+        {result === undefined ? (
+          <Pending isFailed={problem !== ""}>
+            <Skeleton height={ROW_PIXELS * ROWS} />
+          </Pending>
+        ) : (
+          <Pairs settings={result} />
+        )}
       </section>
     </>
   );
@@ -31,7 +35,7 @@ export function SettingsView(): ReactNode {
 function Pairs({ settings }: { settings: ServerSettings }): ReactNode {
   const { name, version, listen, url, addresses, fingerprint, dataFolder, startedMs } = settings;
   return (
-    <dl className="pairs">
+    <dl className="pairs pad">
       <dt>{say("settingName")}</dt>
       <dd>{name}</dd>
       <dt>{say("settingVersion")}</dt>

@@ -63,7 +63,7 @@ function PeopleOf({ volume, invite }: { volume: string; invite(): void }): React
     <>
       <Failed problem={problem} again={again} />
       <section className="card">
-        <Devices devices={devices} again={again} invite={invite} />
+        <Devices devices={devices} isFailed={problem !== ""} again={again} invite={invite} />
       </section>
     </>
   );
@@ -89,6 +89,7 @@ function Files({ volume }: { volume: string }): ReactNode {
           words={TABLE_WORDS}
           columns={columns((name) => open(path === "" ? name : `${path}/${name}`))}
           rows={result}
+          isFailed={problem !== ""}
           keyOf={({ name }) => name}
           order="name"
           empty={

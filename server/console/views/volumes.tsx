@@ -37,6 +37,7 @@ export function VolumesView(): ReactNode {
           words={TABLE_WORDS}
           columns={isAdmin ? COLUMNS : COLUMNS.filter(({ id }) => id === "name" || id === "size")}
           rows={result?.volumes}
+          isFailed={problem !== ""}
           keyOf={({ name }) => name}
           order="name"
           {...(isAdmin ? { actions: (row: VolumeRow) => row.isMade && <VolumeMenu volume={row} again={again} /> } : {})}

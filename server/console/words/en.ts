@@ -17,6 +17,7 @@ export const WORDS = {
 
   lineConnecting: "Connecting to the server…",
   lineLost: "The server does not answer. What you see was so at last; the page tries again by itself.",
+  unknown: "Not known until the server answers.",
   callLost: "The server does not answer. Try again in a moment.",
   tryAgain: "Try again",
   cancel: "Cancel",
@@ -24,7 +25,6 @@ export const WORDS = {
   done: "Done",
   copy: "Copy",
   copied: "Copied",
-  loading: "Loading…",
 
   tableSearch: "Search",
   tableExport: "Save as CSV",

@@ -5,6 +5,7 @@ import { type ReactNode, useEffect, useRef } from "react";
 import UPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { formatBytes, formatClockTime, formatDay } from "../format.ts";
+import { SERIES_COLOURS } from "./legend.tsx";
 
 export interface ChartSeries {
   label: string;
@@ -24,7 +25,10 @@ interface ChartProps {
 
 const MS = 1000;
 const DAY_SECONDS = 24 * 3600;
-const COLOURS = ["--series-2", "--series-1"];
+/** Height of the lowest bar: of what is nothing beside the rest one sees that it is there. The table has its figure. */
+const BAR_PIXELS_MIN = 3;
+/** Height that the labels of the times take. */
+const AXIS_PIXELS = 50;
 
 export function Chart({ label, timesMs, series, heightPixels, isDaily }: ChartProps): ReactNode {
   const place = useRef<HTMLDivElement>(null);
@@ -39,6 +43,8 @@ export function Chart({ label, timesMs, series, heightPixels, isDaily }: ChartPr
       font: `11px ${getComputedStyle(element).fontFamily}`,
     };
     const span = spanOf(timesMs, isDaily);
+    const most = Math.max(...series.flatMap(({ bytes }) => bytes));
+    const floor = (most * BAR_PIXELS_MIN) / (heightPixels - AXIS_PIXELS);
     const bars = UPlot.paths.bars?.({ size: [0.7, 24], radius: 0.1 });
     const draw = (): UPlot =>
       new UPlot(
@@ -62,13 +68,13 @@ export function Chart({ label, timesMs, series, heightPixels, isDaily }: ChartPr
             {},
             ...series.map(({ label: name }, index) => ({
               label: name,
-              fill: colour(COLOURS[index] ?? "--series-1"),
+              fill: colour(SERIES_COLOURS[index] ?? "--series-1"),
               ...(bars === undefined ? {} : { paths: bars }),
               points: { show: false },
             })),
           ],
         },
-        [timesMs.map((at) => at / MS), ...series.map(({ bytes }) => [...bytes])],
+        [timesMs.map((at) => at / MS), ...series.map(({ bytes }) => bytes.map((each) => visible(each, floor)))],
         element,
       );
     let plot = draw();
@@ -87,6 +93,10 @@ export function Chart({ label, timesMs, series, heightPixels, isDaily }: ChartPr
     };
   }, [timesMs, series, heightPixels, isDaily]);
   return <div ref={place} role="img" aria-label={label} style={{ height: heightPixels }} />;
+}
+
+function visible(bytes: number, floor: number): number {
+  return bytes === 0 ? 0 : Math.max(floor, bytes);
 }
 
 /** Returns the seconds that are shown: a day from midnight on, or all days with the bars of both ends whole. */

@@ -4,7 +4,7 @@ import { type ReactNode, useId, useState } from "react";
 import { saveText, toCsv } from "../csv.ts";
 import { useUrlValue } from "../use-url.ts";
 import { Button, IconButton } from "./button.tsx";
-import { Empty, Skeleton } from "./notice.tsx";
+import { Empty, Pending, Skeleton } from "./notice.tsx";
 import { Select } from "./select.tsx";
 
 const ICON = 16;
@@ -52,6 +52,8 @@ export interface DataTableProps<Row> {
   columns: readonly Column<Row>[];
   /** Undefined while they have not come. */
   rows: readonly Row[] | undefined;
+  /** They will not come: a notice elsewhere says why. */
+  isFailed?: boolean;
   keyOf(row: Row): string;
   filters?: readonly Filter<Row>[];
   /** Shown when there are no rows at all: says how to get the first one. */
@@ -65,18 +67,19 @@ export interface DataTableProps<Row> {
 }
 
 export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
-  const { name, words, columns, rows, keyOf, filters = [], empty, actions, order, urlPrefix = "" } = props;
+  const { name, words, columns, rows, isFailed = false, keyOf, filters = [], empty, actions, order } = props;
+  const { urlPrefix = "" } = props;
   const [search, setSearch] = useUrlValue(`${urlPrefix}q`);
   const [sort, setSort] = useUrlValue(`${urlPrefix}sort`);
   const [rowsMax, setRowsMax] = useState(ROWS_STEP);
   const chosen = useChoices(filters, `${urlPrefix}f`);
   if (rows === undefined) {
     return (
-      <div className="pad" aria-hidden="true">
+      <Pending isFailed={isFailed}>
         {Array.from({ length: SKELETON_ROWS }, (_, index) => (
           <Skeleton key={index} height={SKELETON_PIXELS} />
         ))}
-      </div>
+      </Pending>
     );
   }
   if (rows.length === 0) return empty;

@@ -1,6 +1,6 @@
-// A dialog that asks before something is done that cannot be taken back. The browser's own element: it keeps the
-// keyboard inside, closes by Escape, and makes the page behind it inert.
-import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+// A dialog that asks before something is done that cannot be taken back.
+import { type ReactNode, useId, useState } from "react";
+import { useModal } from "../use-modal.ts";
 import { Button } from "./button.tsx";
 
 interface ConfirmProps {
@@ -15,11 +15,10 @@ interface ConfirmProps {
 
 /** Is open as long as it is drawn; stays while the act is done, and says why when it is refused. */
 export function Confirm({ title, consequence, act, cancel, close, confirm }: ConfirmProps): ReactNode {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   const id = useId();
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
-  useEffect(() => dialog.current?.showModal(), []);
   const run = async (): Promise<void> => {
     setBusy(true);
     try {

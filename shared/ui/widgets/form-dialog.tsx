@@ -1,5 +1,6 @@
 // A dialog with a form: it stays while what it asks for is done, and says why when it is refused.
-import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { type FormEvent, type ReactNode, useId, useState } from "react";
+import { useModal } from "../use-modal.ts";
 import { Button } from "./button.tsx";
 
 interface FormDialogProps {
@@ -55,9 +56,8 @@ export function FormDialog(props: FormDialogProps): ReactNode {
 
 /** The frame of a dialog, for what is no form. */
 export function Dialog({ title, close, children }: { title: string; close(): void; children: ReactNode }): ReactNode {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   const id = useId();
-  useEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} className="dialog" aria-labelledby={id} onClose={close}>
       <h1 id={id}>{title}</h1>

@@ -1,6 +1,9 @@
 // Fillings of a place that has no rows: a notice above, an empty state with the way to the first row, a shape of what
 // is still to come.
-import type { ReactNode } from "react";
+import { TriangleAlert } from "lucide-react";
+import { type ReactNode, useContext } from "react";
+import { LineContext } from "../line-context.ts";
+import { Button } from "./button.tsx";
 
 type Tone = "calm" | "warning" | "danger";
 
@@ -16,6 +19,21 @@ export function Notice(props: { tone?: Tone; icon: ReactNode; children: ReactNod
   );
 }
 
+/** Says that what a view asked for was not answered, and asks again; nothing while there is no problem. */
+export function Failure(props: { problem: string; again(): void; act: string }): ReactNode {
+  const { problem, again, act } = props;
+  if (problem === "") return null;
+  return (
+    <Notice
+      tone="danger"
+      icon={<TriangleAlert size={18} aria-hidden="true" />}
+      action={<Button onClick={again}>{act}</Button>}
+    >
+      {problem}
+    </Notice>
+  );
+}
+
 export function Empty(props: { icon: ReactNode; title: string; children: ReactNode; action?: ReactNode }): ReactNode {
   const { icon, title, children, action } = props;
   return (
@@ -28,7 +46,18 @@ export function Empty(props: { icon: ReactNode; title: string; children: ReactNo
   );
 }
 
-/** Has the size of what comes, in pixels, so that nothing moves when it does. */
+/**
+ * Holds the place of an answer: `children` are its shape while it is to come. Once nobody answers, a sentence says so;
+ * when it failed, what says why stands elsewhere, and this is nothing.
+ */
+export function Pending({ isFailed = false, children }: { isFailed?: boolean; children: ReactNode }): ReactNode {
+  const { isGone, unknown } = useContext(LineContext);
+  if (isFailed) return null;
+  return isGone ? <p className="unknown">{unknown}</p> : <div className="pending">{children}</div>;
+}
+
+/** Has the size of what comes, in pixels, so that nothing moves when it does. Is nothing once nobody answers. */
 export function Skeleton({ width = "100%", height }: { width?: number | string; height: number }): ReactNode {
-  return <div className="skeleton" style={{ width, height }} aria-hidden="true" />;
+  const { isGone } = useContext(LineContext);
+  return isGone ? null : <span className="skeleton" style={{ width, height }} aria-hidden="true" />;
 }

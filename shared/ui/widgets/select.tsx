@@ -1,4 +1,4 @@
-// A choice of one of a few, as the system shows it.
+// A choice of one of a few: as the system shows it, or all side by side.
 import { type ReactNode, useId } from "react";
 
 interface SelectProps {
@@ -35,6 +35,35 @@ export function Select({ label, isLabelUnseen = false, hint = "", value, choices
           {hint}
         </p>
       )}
+    </div>
+  );
+}
+
+interface ChoicesProps {
+  /** Said to who cannot see what is chosen between. */
+  label: string;
+  value: string;
+  choices: readonly { value: string; label: string }[];
+  change(value: string): void;
+}
+
+/** Two to five short choices. Tab goes to the one that is chosen, arrow keys to the others. */
+export function Choices({ label, value, choices, change }: ChoicesProps): ReactNode {
+  const id = useId();
+  return (
+    <div className="choices" role="radiogroup" aria-label={label}>
+      {choices.map((choice) => (
+        <label key={choice.value}>
+          <input
+            type="radio"
+            className="unseen"
+            name={id}
+            checked={choice.value === value}
+            onChange={() => change(choice.value)}
+          />
+          {choice.label}
+        </label>
+      ))}
     </div>
   );
 }
