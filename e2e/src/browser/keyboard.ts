@@ -82,7 +82,8 @@ export async function tryDialog(page: Page, way: DialogWay, look: () => Promise<
       await dialog.locator("footer button").first().focus();
       await page.keyboard.press("Enter");
     }
-    await dialog.waitFor({ state: "detached", timeout: SHOWN_MS });
+    // It is gone a moment after it has closed.
+    await page.locator("dialog").waitFor({ state: "detached", timeout: SHOWN_MS });
     if (!(await comesFocus(page, opener))) faults.push(`closed by ${closing}, it does not give back the focus`);
   }
   return faults.map((each) => `${way.path} ${opener} ${item ?? ""}: ${each}`);

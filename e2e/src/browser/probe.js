@@ -14,7 +14,9 @@
 
   new PerformanceObserver((list) => {
     for (const { value, sources } of list.getEntries()) {
-      moves.push({ value, names: sources.map(({ node }) => nameOf(node)) });
+      const way = ({ previousRect: from, currentRect: to }) =>
+        `(${from.x}, ${from.y}, ${from.width} × ${from.height} to ${to.x}, ${to.y}, ${to.width} × ${to.height})`;
+      moves.push({ value, names: sources.map((source) => `${nameOf(source.node)} ${way(source)}`) });
     }
   }).observe({ type: "layout-shift", buffered: true });
 
