@@ -289,7 +289,7 @@ test(
         if ((await page.getByRole("alert").getByRole("button").count()) === 0)
           found.push(`${path}: no way to ask again`);
         found.push(...(await page.evaluate<string[]>("probe.misfits()")).map((each) => `${path}: ${each}`));
-        found.push(...(await barriers(page)).map((each) => `failed ${path}: ${each}`));
+        if (LONG || path === paths[0]) found.push(...(await faults(page, `failed ${path}`)));
       }
       tap.refusal = "";
       await page.getByRole("alert").getByRole("button").first().click();
@@ -342,7 +342,7 @@ async function staleConsole(page: Page): Promise<string[]> {
   for (const path of CONSOLE_PATHS) {
     await goTo(page, path);
     await page.getByText("Not known until the server answers.").first().waitFor({ timeout: SHOWN_MS });
-    found.push(...(await barriers(page)).map((each) => `stale ${path}: ${each}`));
+    if (LONG) found.push(...(await faults(page, `stale console ${path}`)));
   }
   found.push(...(await faults(page, "stale console window light")));
   return found;
