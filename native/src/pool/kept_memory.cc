@@ -21,8 +21,8 @@ constexpr std::chrono::seconds kGiveBackEvery(5);
 void KeepLittleMemory() {
 #ifdef __GLIBC__
   constexpr int kArenas = 2;
-  constexpr int kMappedBytes = 512 * 1024;
-  constexpr int kKeptBytes = 16 * 1024 * 1024;
+  constexpr int kMappedBytes = 128 * 1024;
+  constexpr int kKeptBytes = 1024 * 1024;
   mallopt(M_ARENA_MAX, kArenas);
   mallopt(M_MMAP_THRESHOLD, kMappedBytes);
   mallopt(M_TRIM_THRESHOLD, kKeptBytes);

@@ -30,7 +30,7 @@ const PLAIN_OPERATIONS: ReadonlySet<string> = new Set(["hello", "join"]);
 /** Control payloads above this are compressed (rule W5). */
 const COMPRESS_ABOVE_BYTES = 1024;
 const CONTROL_LEVEL = 3;
-/** A request that is being answered takes memory, however short it is (rule W7). */
+/** A request that is being answered takes memory, however short it is (rule W169). */
 const REQUEST_BYTES = 8192;
 /**
  * A client has begun so many runs at most and not sent their ends: the server keeps of each what is here (rule W51).
@@ -73,6 +73,11 @@ export interface FrameCounts {
   receivedControl: number;
 }
 
+interface HeldFrame {
+  frame: Frame;
+  bytes: number;
+}
+
 export class Connection {
   readonly counts: FrameCounts = { sentBulk: 0, receivedBulk: 0, sentControl: 0, receivedControl: 0 };
   readonly link: Link;
@@ -92,7 +97,8 @@ export class Connection {
   private turn: Channel[] = [];
   /** Both directions handle control in order although (de)compression is asynchronous. */
   private outgoingControl: Promise<void> | undefined;
-  private incoming: Promise<void> | undefined;
+  /** Frames that wait for their turn, or to be unfolded; undefined while none does. */
+  private incoming: HeldFrame[] | undefined;
   private handshake: HandshakeFrames | undefined;
   /** When something last came from the other side, on the boot clock. */
   lastReceivedMs: number;
@@ -335,18 +341,25 @@ export class Connection {
       return;
     }
     this.held.add(bytes);
-    const previous = this.incoming ?? Promise.resolve();
-    const mine = previous
-      .then(async () => {
-        if (this.failure === undefined) await turns?.take(bytes);
+    const held = { frame, bytes };
+    if (this.incoming !== undefined) this.incoming.push(held);
+    else void this.handleWaiting((this.incoming = [held]));
+  }
+
+  /** Handles frames in their order, and those that come meanwhile, until there are none. */
+  private async handleWaiting(frames: HeldFrame[]): Promise<void> {
+    const { turns } = this.settings;
+    for (let next = frames.shift(); next !== undefined; next = frames.shift()) {
+      const { frame, bytes } = next;
+      try {
+        if (this.failure === undefined && frame.kind !== FRAME.bulk) await turns?.take(bytes);
         if (this.failure !== undefined || this.isUnread(frame)) this.held.less(bytes);
         else this.handleHeld(frame, frame.isCompressed ? await this.unpack(frame.payload) : frame.payload, bytes);
-      })
-      .catch((error: unknown) => this.refuse(error))
-      .finally(() => {
-        if (this.incoming === mine) this.incoming = undefined;
-      });
-    this.incoming = mine;
+      } catch (error) {
+        this.refuse(error);
+      }
+    }
+    this.incoming = undefined;
   }
 
   private handleHeld(frame: Frame, payload: Uint8Array, bytes: number): void {
