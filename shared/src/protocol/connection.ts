@@ -21,6 +21,7 @@ import {
 } from "./frame.ts";
 import type { Frame, FrameKind } from "./frame.ts";
 import { HeldBytes } from "./held-bytes.ts";
+import { IncomingFrames } from "./incoming-frames.ts";
 import { Pacing } from "./pacing.ts";
 import { Receipts } from "./receipts.ts";
 import { HandshakeFrames } from "./handshake-frames.ts";
@@ -73,11 +74,6 @@ export interface FrameCounts {
   receivedControl: number;
 }
 
-interface HeldFrame {
-  frame: Frame;
-  bytes: number;
-}
-
 export class Connection {
   readonly counts: FrameCounts = { sentBulk: 0, receivedBulk: 0, sentControl: 0, receivedControl: 0 };
   readonly link: Link;
@@ -97,8 +93,7 @@ export class Connection {
   private turn: Channel[] = [];
   /** Both directions handle control in order although (de)compression is asynchronous. */
   private outgoingControl: Promise<void> | undefined;
-  /** Frames that wait for their turn, or to be unfolded; undefined while none does. */
-  private incoming: HeldFrame[] | undefined;
+  private readonly incoming: IncomingFrames;
   private handshake: HandshakeFrames | undefined;
   /** When something last came from the other side, on the boot clock. */
   lastReceivedMs: number;
@@ -108,6 +103,14 @@ export class Connection {
     this.link = settings.link;
     this.held = new HeldBytes((bytes) => settings.mayHold?.(bytes) ?? true);
     this.heldBulk = new HeldBytes((bytes) => settings.mayHoldBulk?.(bytes) ?? true);
+    this.incoming = new IncomingFrames({
+      held: this.held,
+      turn: async (bytes) => settings.turns?.take(bytes),
+      unfold: (payload) => this.unpack(payload),
+      isUnwanted: (frame) => this.failure !== undefined || this.isUnread(frame),
+      handle: ({ kind, channel }, payload) => this.handle(kind, channel, payload),
+      refuse: (error) => this.refuse(error),
+    });
     this.receipts = new Receipts({
       clock: settings.clock,
       mayAcknowledge: () => settings.mayHoldBulk === undefined || this.readyBulkBytes <= READY_BULK_BYTES_MAX,
@@ -148,7 +151,7 @@ export class Connection {
 
   /** Messages of either direction wait for threads of ours to be compressed or unfolded. */
   get isBehind(): boolean {
-    return this.outgoingControl !== undefined || this.incoming !== undefined;
+    return this.outgoingControl !== undefined || this.incoming.isBehind;
   }
 
   /** Bulk of this side is on the line: what is asked now waits behind it. */
@@ -336,35 +339,9 @@ export class Connection {
     if (this.isUnread(frame)) return;
     const turns = frame.kind === FRAME.bulk ? undefined : this.settings.turns;
     const bytes = frame.isCompressed ? unfoldedBytes(frame.payload) : frame.payload.length;
-    if (this.incoming === undefined && !frame.isCompressed && turns?.tryTake(bytes) !== false) {
+    if (!this.incoming.isBehind && !frame.isCompressed && turns?.tryTake(bytes) !== false)
       this.handle(frame.kind, frame.channel, frame.payload);
-      return;
-    }
-    this.held.add(bytes);
-    const held = { frame, bytes };
-    if (this.incoming !== undefined) this.incoming.push(held);
-    else void this.handleWaiting((this.incoming = [held]));
-  }
-
-  /** Handles frames in their order, and those that come meanwhile, until there are none. */
-  private async handleWaiting(frames: HeldFrame[]): Promise<void> {
-    const { turns } = this.settings;
-    for (let next = frames.shift(); next !== undefined; next = frames.shift()) {
-      const { frame, bytes } = next;
-      try {
-        if (this.failure === undefined && frame.kind !== FRAME.bulk) await turns?.take(bytes);
-        if (this.failure !== undefined || this.isUnread(frame)) this.held.less(bytes);
-        else this.handleHeld(frame, frame.isCompressed ? await this.unpack(frame.payload) : frame.payload, bytes);
-      } catch (error) {
-        this.refuse(error);
-      }
-    }
-    this.incoming = undefined;
-  }
-
-  private handleHeld(frame: Frame, payload: Uint8Array, bytes: number): void {
-    this.held.less(bytes);
-    if (this.failure === undefined && !this.isUnread(frame)) this.handle(frame.kind, frame.channel, payload);
+    else this.incoming.put(frame, bytes);
   }
 
   private isUnread({ kind, channel: id }: Frame): boolean {

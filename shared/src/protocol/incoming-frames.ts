@@ -1,0 +1,66 @@
+// Frames of the other side that wait for their turn, or to be unfolded: they are handled one after another, in the
+// order in which they came.
+import { type Frame, FRAME } from "./frame.ts";
+import type { HeldBytes } from "./held-bytes.ts";
+
+export interface IncomingDeps {
+  /** Counts what waits. */
+  held: HeldBytes;
+  /** Resolves when so many bytes may be handled. */
+  turn(bytes: number): Promise<void>;
+  unfold(payload: Uint8Array): Promise<Uint8Array>;
+  /** Returns true for a frame that nobody handles any more. */
+  isUnwanted(frame: Frame): boolean;
+  handle(frame: Frame, payload: Uint8Array): void;
+  refuse(error: unknown): void;
+}
+
+interface WaitingFrame {
+  frame: Frame;
+  /** Size in memory, unfolded. */
+  bytes: number;
+}
+
+export class IncomingFrames {
+  readonly #deps: IncomingDeps;
+  readonly #waiting: WaitingFrame[] = [];
+  #isHandling = false;
+
+  constructor(deps: IncomingDeps) {
+    this.#deps = deps;
+  }
+
+  /** True while a frame waits or is being unfolded. */
+  get isBehind(): boolean {
+    return this.#isHandling;
+  }
+
+  /** @throws TooLarge: more waits than may. */
+  put(frame: Frame, bytes: number): void {
+    this.#deps.held.add(bytes);
+    this.#waiting.push({ frame, bytes });
+    if (!this.#isHandling) void this.#handleAll();
+  }
+
+  async #handleAll(): Promise<void> {
+    this.#isHandling = true;
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      try {
+        await this.#handleOne(next);
+      } catch (error) {
+        this.#deps.refuse(error);
+      }
+    }
+    this.#isHandling = false;
+  }
+
+  async #handleOne({ frame, bytes }: WaitingFrame): Promise<void> {
+    const { held, turn, unfold, isUnwanted, handle } = this.#deps;
+    // Bulk is paced by its acknowledgements.
+    if (frame.kind !== FRAME.bulk && !isUnwanted(frame)) await turn(bytes);
+    const isUnfolded = frame.isCompressed && !isUnwanted(frame);
+    const payload = isUnfolded ? await unfold(frame.payload) : frame.payload;
+    held.less(bytes);
+    if (!isUnwanted(frame)) handle(frame, payload);
+  }
+}
