@@ -52,6 +52,9 @@ export function App(): ReactNode {
 }
 
 function HeadBar({ view: { line, shown } }: { view: AgentView }): ReactNode {
+  // The agent's own hint for the first drive is a command.
+  const isNew = shown?.head.state === "fine" && shown.lists.drives?.length === 0;
+  const next = isNew ? say("noDrivesHint") : (shown?.head.next ?? null);
   return (
     <header className="head">
       {shown === undefined ? (
@@ -64,7 +67,7 @@ function HeadBar({ view: { line, shown } }: { view: AgentView }): ReactNode {
           <StateIcon state={shown.head.state} size={24} />
           <div role="status">
             <h1>{shown.head.sentence}</h1>
-            {shown.head.next !== null && <p className="quiet small">{shown.head.next}</p>}
+            {next !== null && <p className="quiet small">{next}</p>}
           </div>
         </>
       )}
