@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { type TLSSocket, connect } from "node:tls";
 import { fileURLToPath } from "node:url";
-import { askServer } from "@runnel/server";
+import { askServer } from "@runnel/server/admin";
 import { type Connection, type Dialer, LIMITS, LocalSecrets, RealClock, WsDialer, sleep } from "@runnel/shared";
 import { Sandbox, type ServerProcess, residentBytes } from "../src/harness/index.ts";
 import { bareConnection } from "../src/harness/wire-client.ts";

@@ -22,7 +22,7 @@ const FILE = "file";
 const FILE_BYTES = 8 * 1024 * 1024;
 const GROWTH_MB = 64;
 /** Memory for 64 connections at once, most of it garbage; beside other tests collections come late. */
-const FROM_64_MB = 140;
+const FROM_64_MB = 100;
 const TEST_MS = 4 * LASTS_MS + 60_000;
 
 let sandbox: Sandbox;

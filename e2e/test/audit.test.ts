@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { askServer } from "@runnel/server";
+import { askServer } from "@runnel/server/admin";
 import { Sandbox, refusalOf, waitFor } from "../src/harness/index.ts";
 import type { Device, Json, ServerProcess } from "../src/harness/index.ts";
 

@@ -21,7 +21,6 @@ import type { ServedVolumes } from "./served-volumes.ts";
 import { type ServedServer, serve } from "./server.ts";
 import type { RunningServer, ServerSettings, VolumeSettings } from "./server-api.ts";
 
-export { askServer } from "./admin/admin-client.ts";
 export type { AdminRequest, AdminResult } from "./admin/messages.ts";
 export type { OfferedVolume, RunningServer, ServerSettings, TlsSettings, VolumeSettings } from "./server-api.ts";
 

@@ -1,5 +1,5 @@
 // Status and figures of a drive, and what its server says of the folder, as they go over the control socket.
-import { SCAN_REASONS } from "@runnel/shared";
+import { SCAN_REASONS } from "@runnel/shared/base";
 import { z } from "zod";
 
 const count = z.number();

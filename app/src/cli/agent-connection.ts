@@ -11,7 +11,7 @@ import {
   RealClock,
   RunnelError,
   sleep,
-} from "@runnel/shared";
+} from "@runnel/shared/base";
 import type { z } from "zod";
 import { AgentHome, closeLog, connectAgent, openLog, prepareHome } from "../agent/control/index.ts";
 import { VERSION } from "../agent/version.ts";

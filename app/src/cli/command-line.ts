@@ -1,40 +1,15 @@
 // Parses a command line, runs its verb, and turns what went wrong into one sentence and an exit code.
-import { EXIT_CODE_OF_KIND, fromSystemError, isRunnelError, RunnelError } from "@runnel/shared";
+import { EXIT_CODE_OF_KIND, fromSystemError, isRunnelError, RunnelError } from "@runnel/shared/base";
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../agent/version.ts";
-import { AGENT_VERBS } from "../verbs/index.ts";
-import type { AgentVerb } from "../verbs/verb.ts";
+import { COMMANDS } from "./commands.ts";
 import { Output, type Sinks } from "./output.ts";
 import { usageError } from "./usage-error.ts";
-import { addAgent } from "./verbs/agent.ts";
-import { addAudit } from "./verbs/audit.ts";
-import { addCompletion } from "./verbs/completion.ts";
-import { addConsole } from "./verbs/console.ts";
-import { addDevices } from "./verbs/devices.ts";
-import { addInvite } from "./verbs/invite.ts";
-import { addInvites } from "./verbs/invites.ts";
-import { addRevoke } from "./verbs/revoke.ts";
-import { addRight } from "./verbs/right.ts";
-import { addServe } from "./verbs/serve.ts";
+/** Needs all others, for the words of them. */
+const COMPLETION = "completion";
 
-/** Verbs in the order of the help. */
-const VERBS = [
-  addServe,
-  addConsole,
-  addInvite,
-  addInvites,
-  addDevices,
-  addRight,
-  addRevoke,
-  addAudit,
-  ...Object.values<AgentVerb>(AGENT_VERBS).map(
-    (verb) => (program: Command, output: Output) => verb.addCommand?.(program, output),
-  ),
-  addCompletion,
-  addAgent,
-];
-
-export function buildProgram(output: Output): Command {
+/** @param names of the commands to load, in the order of the help; left out: all. */
+export async function buildProgram(output: Output, names: readonly string[] = Object.keys(COMMANDS)): Promise<Command> {
   const program = new Command("runnel")
     .description("Maps folders of a server as drives; only the chunks that the other side lacks cross the wire.")
     .usage("VERB …")
@@ -52,7 +27,8 @@ export function buildProgram(output: Output): Command {
     .configureHelp({ helpWidth: 80, subcommandTerm: (verb) => verb.name() })
     .configureOutput({ writeOut: (text) => output.print(text), writeErr: () => undefined })
     .exitOverride();
-  for (const add of VERBS) add(program, output);
+  const loaded = await Promise.all(names.map((name) => COMMANDS[name]?.()));
+  for (const add of loaded) add?.(program, output);
   return program;
 }
 
@@ -61,7 +37,10 @@ export async function runCommandLine(args: readonly string[], sinks: Sinks = pro
   try {
     if (args.length === 0)
       throw new RunnelError("Invalid", "read the command", "No verb was given. Run runnel --help to see them.");
-    await buildProgram(output).parseAsync(args, { from: "user" });
+    const [name = ""] = args;
+    const isOne = Object.hasOwn(COMMANDS, name) && name !== COMPLETION;
+    const program = await buildProgram(output, isOne ? [name] : undefined);
+    await program.parseAsync(args, { from: "user" });
     return 0;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;

@@ -1,5 +1,5 @@
 // Durations as a person types them.
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/base";
 
 const UNITS_MS = { m: 60_000, h: 3_600_000, d: 24 * 3_600_000 };
 const DAYS_MAX = 366;

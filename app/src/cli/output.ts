@@ -1,6 +1,6 @@
 // Reads and writes a command's words: results to stdout, failures to stderr; with --json one object to stdout and
 // nothing else there.
-import { nameOfText } from "@runnel/shared";
+import { nameOfText } from "@runnel/shared/base";
 import type { RunnelError } from "@runnel/shared";
 import { printable } from "./printable.ts";
 import { progressBar } from "./progress-bar.ts";

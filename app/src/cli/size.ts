@@ -1,5 +1,5 @@
 // Sizes as a person types them.
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/base";
 
 const UNITS = { "": 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3, T: 1024 ** 4 };
 /** A petabyte. */

@@ -1,5 +1,5 @@
 // Says what the parser of options found wrong, in the voice of the rest.
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/base";
 import type { CommanderError } from "commander";
 
 /** Sentences by commander's code; `what` is the name it quotes. */

@@ -1,6 +1,6 @@
 // Gives all verbs what they have in common: an example first in their help, and --json.
 import { resolve } from "node:path";
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/base";
 import type { Command } from "commander";
 
 export function addVerb(

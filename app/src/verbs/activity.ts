@@ -1,5 +1,5 @@
 // runnel activity: what happened lately on the drives of this user.
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 import type { ActivityEntry } from "../agent/view/activity.ts";
 import { describeActivity } from "../agent/view/describe-activity.ts";

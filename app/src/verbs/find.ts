@@ -1,5 +1,5 @@
 // runnel find: a search that runs at the server.
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 import { CONTROL_LIMITS } from "../agent/control/protocol.ts";
 import { isUrl, volumeUrl } from "../agent/control/volume-url.ts";

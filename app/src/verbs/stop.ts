@@ -1,5 +1,5 @@
 // runnel stop: unmounts all drives and ends the agent, also one of another version.
-import { isRunnelError } from "@runnel/shared";
+import { isRunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 import { AgentHome } from "../agent/control/host/agent-home.ts";
 import { askRunningAgent } from "../cli/agent-connection.ts";

@@ -1,6 +1,6 @@
 // runnel unsent: what is not on the server, and what a person can do about it.
 import { join } from "node:path";
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 import type { Agent } from "../agent/agent.ts";
 import type { Mount } from "../agent/mount.ts";

@@ -2,14 +2,19 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
+import { loadedModules } from "@runnel/shared/test/host/loaded-modules.ts";
+import { Command } from "commander";
 import { buildProgram, runCommandLine } from "../../src/cli/command-line.ts";
+import { COMMANDS } from "../../src/cli/commands.ts";
 import { Output } from "../../src/cli/output.ts";
+import { AGENT_VERBS } from "../../src/verbs/index.ts";
+import type { AgentVerb } from "../../src/verbs/verb.ts";
 import { AgentHome } from "../../src/agent/control/index.ts";
 import { makePlace, type Ran, runnel, startFakeAgent, startSleeper, stopAgent } from "../control/processes.ts";
 
 const URL_OF = (volume: string): string => `ws://127.0.0.1:7473/${volume}`;
 
-const VERBS = buildProgram(new Output(false)).commands.map((verb) => verb.name());
+const VERBS = (await buildProgram(new Output(false))).commands.map((verb) => verb.name());
 
 /** Runs a command that asks no agent, in this process. */
 async function here(...args: string[]): Promise<Ran> {
@@ -34,6 +39,24 @@ async function withAgent(): Promise<{ home: string; mountpoint: string }> {
   expect(await startFakeAgent(place.home).firstLine).toBe("running");
   return place;
 }
+
+describe("the commands", () => {
+  test("are called as their table says, which has those of all verbs of the agent", async () => {
+    expect(VERBS).toEqual(Object.keys(COMMANDS));
+    const verbs = new Command().enablePositionalOptions();
+    for (const { addCommand } of Object.values<AgentVerb>(AGENT_VERBS)) addCommand?.(verbs, new Output(false));
+    expect(VERBS).toEqual(expect.arrayContaining(verbs.commands.map((verb) => verb.name())));
+  });
+
+  test("load no wire, no server and no other command before they are asked for", async () => {
+    const loaded = await loadedModules(new URL("../../src/cli/command-line.ts", import.meta.url).href);
+    const flush = await loadedModules(new URL("../../src/verbs/flush.ts", import.meta.url).href);
+    expect(
+      loaded.concat(flush).filter((url) => /node_modules\/ws\/|protocol\/connection|server\/src/.test(url)),
+    ).toEqual([]);
+    expect(loaded.filter((url) => url.includes("app/src/verbs/"))).toEqual([]);
+  });
+});
 
 describe("help", () => {
   test.each(VERBS)("of %s begins with an example that names it", async (verb) => {

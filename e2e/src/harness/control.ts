@@ -5,9 +5,11 @@ import { readFileSync } from "node:fs";
 import { type Socket, connect } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { Device, Json } from "./product.ts";
 
 const CONTROL_VERSION = 1;
+
+/** An object as a verb's --json prints it. */
+export type Json = Record<string, unknown>;
 
 interface Answer {
   id?: number;
@@ -40,7 +42,7 @@ export class Control {
   }
 
   /** The agent must be running. */
-  static async of(device: Device): Promise<Control> {
+  static async of(device: { home: string }): Promise<Control> {
     const { socket: path } = JSON.parse(readFileSync(join(device.home, "agent.json"), "utf8")) as { socket: string };
     const socket = connect(path);
     await once(socket, "connect");
@@ -48,14 +50,14 @@ export class Control {
     return new Control(socket);
   }
 
-  /** @throws with the agent's sentence. */
-  async ask(request: Json): Promise<Json> {
+  /** @throws with the agent's sentence, or when there is no answer in time. */
+  async ask(request: Json, options: { deadlineMs?: number } = {}): Promise<Json> {
     const id = ++this.#last;
     const answered = new Promise<Answer>((resolve, reject) => {
       this.#pending.set(id, { resolve, reject });
     });
     this.#socket.write(`${JSON.stringify({ id, request })}\n`);
-    const { result, error } = await answered;
+    const { result, error } = await inTime(answered, options.deadlineMs, `the agent's answer to ${request["verb"]}`);
     if (result === undefined) throw new Error(`${error?.kind}: ${error?.message}`);
     return result;
   }
@@ -78,5 +80,18 @@ export class Control {
 
   close(): void {
     this.#socket.destroy();
+  }
+}
+
+async function inTime<T>(result: Promise<T>, deadlineMs: number | undefined, what: string): Promise<T> {
+  if (deadlineMs === undefined) return result;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`Waited ${deadlineMs} ms for ${what}.`)), deadlineMs);
+  });
+  try {
+    return await Promise.race([result, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -1,5 +1,5 @@
 // The Drive of a kernel, through FUSE or WinFsp: drive.node's session, with errors turned into sentences for a person.
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/model";
 import type { Drive, DriveNotice, DriveRequest, DriveSettings } from "./drive.ts";
 import { AgentSide, dispatch, newNativeDrive, type NativeItem } from "./native-drive.ts";
 

@@ -1,7 +1,7 @@
 // The Drive without a kernel: drive.node's core, called by programs in this process. The reference for other engines
 // and the drive of the simulation: no threads, time from a Clock. Requests are delivered in a later turn of the event
 // loop, as a kernel's are.
-import { RunnelError, type Clock, type Timer, nextTurn } from "@runnel/shared";
+import { RunnelError, type Clock, type Timer, nextTurn } from "@runnel/shared/model";
 import type { Drive, DriveNotice, DriveRequest, DriveSettings } from "./drive.ts";
 import { ERRNO_OF_KIND, type NativeKind } from "./errno-of-kind.ts";
 import { AgentSide, dispatch, type Invalidation, newNativeDrive, type NativeDrive } from "./native-drive.ts";

@@ -1,6 +1,6 @@
 // The part that both engines share: the face of drive.node's one class. Packs entries, so that a listing crosses in
 // three values, and checks what the native side trusts.
-import { RunnelError, type ErrorKind, type FileType, type Xattr } from "@runnel/shared";
+import { RunnelError, type ErrorKind, type FileType, type Xattr } from "@runnel/shared/model";
 import type {
   ByteRange,
   DriveBinding,

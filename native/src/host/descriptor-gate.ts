@@ -1,6 +1,6 @@
 // Bounds the files that a process has open at once through its disks. Beyond a bound an opening waits until another
 // file is closed; where the system has no descriptor left, it is tried again.
-import { type Clock, isRunnelError } from "@runnel/shared";
+import { type Clock, isRunnelError } from "@runnel/shared/model";
 
 /** Whoever waits may have a file open that the others wait for: none waits longer. */
 const WAIT_MS = 1000;

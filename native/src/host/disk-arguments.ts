@@ -1,5 +1,5 @@
 // Checks what the addon trusts: paths as expected failures, sizes as programmer's errors.
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/model";
 import type { SetStat } from "@runnel/shared";
 
 /** An empty, "." or ".." part; a "/" at either end makes an empty part. */

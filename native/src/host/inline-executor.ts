@@ -1,6 +1,6 @@
 // Executor that computes at once on the caller's thread and reads files through DiskFile.read: for the simulation, and
 // for files without a descriptor. The same C++ as the thread executor's, so the same results.
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/model";
 import type { DiskFile, Executor, Piece } from "@runnel/shared";
 import { toChunkedRange, toRechunked } from "./chunk-result.ts";
 import { coreAddon } from "./core-addon.ts";

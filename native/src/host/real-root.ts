@@ -13,7 +13,7 @@ import type {
   Xattr,
   XattrChange,
 } from "@runnel/shared";
-import { sortXattrs } from "@runnel/shared";
+import { sortXattrs } from "@runnel/shared/model";
 import { coreAddon } from "./core-addon.ts";
 import type { DescriptorGate } from "./descriptor-gate.ts";
 import { checkName, checkPath, checkSize, checkText, statChangeArguments } from "./disk-arguments.ts";

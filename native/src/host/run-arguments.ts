@@ -1,5 +1,5 @@
 // Arguments of compression and the memory of its inverse, alike for both executors.
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/model";
 import type { CoreAddon } from "./core-addon.ts";
 import { checkSize } from "./disk-arguments.ts";
 

@@ -1,5 +1,5 @@
 // Turns what the addon rejects with into the one class of expected failures.
-import { RunnelError, fromSystemError } from "@runnel/shared";
+import { RunnelError, fromSystemError } from "@runnel/shared/model";
 import type { ErrorKind } from "@runnel/shared";
 
 /** Codes that no system has, and one that means another thing here: no call of the addon follows a symlink. */

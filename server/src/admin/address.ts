@@ -1,5 +1,5 @@
 // The address of the server that an invite names: others seldom reach it by what it listens on.
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/base";
 
 const EVERY_ADDRESS = new Set(["0.0.0.0", "[::]"]);
 

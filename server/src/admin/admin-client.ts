@@ -2,7 +2,7 @@
 import { request as httpRequest } from "node:http";
 import { userInfo } from "node:os";
 import { join } from "node:path";
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/base";
 import { socketPath } from "../host/local-socket.ts";
 import { OWN_FOLDER } from "../auth/own-folder.ts";
 import {

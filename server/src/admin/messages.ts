@@ -1,5 +1,5 @@
 // The administrator's API: HTTP with JSON over a socket in the server's own folder. Each request is a POST to its name.
-import { ERROR_KINDS, LIMITS, label } from "@runnel/shared";
+import { ERROR_KINDS, LIMITS, label } from "@runnel/shared/base";
 import { z } from "zod";
 import { auditFilter, auditPage } from "../audit/audit-filter.ts";
 

@@ -1,7 +1,7 @@
 // Entries of the audit log: who did what to what, and what came of it. Also the line of JSON that each is on disk
 // [F181]. Nothing that lets anybody in is in them (without-secrets.ts).
 import type { ErrorKind } from "@runnel/shared";
-import { ERROR_KINDS } from "@runnel/shared";
+import { ERROR_KINDS } from "@runnel/shared/base";
 import { z } from "zod";
 import { withoutSecrets } from "./without-secrets.ts";
 

@@ -3,7 +3,7 @@
 import { closeSync, openSync } from "node:fs";
 import type { Server } from "node:net";
 import { join } from "node:path";
-import { listenPrivately } from "@runnel/shared";
+import { listenPrivately } from "@runnel/shared/base";
 
 const PATH_BYTES_MAX = 100;
 

@@ -1,5 +1,5 @@
 // The name of what is kept beside: `report (conflict 2026-11-21 03.09.02).txt`, of the commit's wall clock in UTC.
-import { LIMITS, NS_PER_MS } from "@runnel/shared";
+import { LIMITS, NS_PER_MS } from "@runnel/shared/model";
 
 /** A longer ending is part of the name, not an extension. */
 const EXTENSION_BYTES_MAX = 32;

@@ -1,5 +1,5 @@
 // Content of a new meta store: the root folder and nothing else.
-import { ROOT_NODE } from "@runnel/shared";
+import { ROOT_NODE } from "@runnel/shared/model";
 import type { NodeState } from "@runnel/shared";
 import type { Facts } from "./meta-tables.ts";
 

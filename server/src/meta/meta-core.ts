@@ -1,6 +1,6 @@
 // MetaCore: all of MetaStore, synchronously, over an engine's tables. The engine decides the thread it runs on; the
 // front (meta-front.ts) makes it asynchronous and keeps other writes out while a batch is open.
-import { DIGEST_BYTES, LIMITS, NODE_LIMIT, RunnelError, noticeKey } from "@runnel/shared";
+import { DIGEST_BYTES, LIMITS, NODE_LIMIT, RunnelError, noticeKey } from "@runnel/shared/model";
 import type { Change, Entry, NodeState, Notice, Recipe, RecordPlace, VersionId, Xattr } from "@runnel/shared";
 import type * as store from "./meta-store.ts";
 import type { ChunkTable, MetaTables, StoredResult, Transactions } from "./meta-tables.ts";

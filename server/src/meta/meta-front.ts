@@ -1,7 +1,7 @@
 // MetaFront: the asynchronous face of a MetaCore, wherever that runs. Reads pass at once. A batch holds the write turn
 // from `plan` until `commit` or `rollback`; other writes, and the next `plan`, wait for it. So whoever has a batch open
 // must not wait for another write.
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/model";
 import type { Change, Entry, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type { SyncMetaStore } from "./meta-core.ts";
 import type * as store from "./meta-store.ts";

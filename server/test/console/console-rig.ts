@@ -59,9 +59,14 @@ export class ConsoleRig {
   readonly console: Console;
   readonly port: number;
   readonly warnings: string[];
+  /** Ends the acceptor, once. */
+  readonly closePort: () => Promise<void>;
 
-  private constructor(given: Pick<ConsoleRig, "clock" | "security" | "sessions" | "console" | "port" | "warnings">) {
+  private constructor(
+    given: Pick<ConsoleRig, "clock" | "security" | "sessions" | "console" | "port" | "warnings" | "closePort">,
+  ) {
     this.clock = given.clock;
+    this.closePort = given.closePort;
     this.security = given.security;
     this.sessions = given.sessions;
     this.console = given.console;
@@ -104,14 +109,16 @@ export class ConsoleRig {
     const hosts = new ConsoleHosts({ port, hostname: "files", addresses: [], certificate });
     const console = new Console(deps, { hosts, builtFolder, entryFolder: join(base, "entry"), warn });
     opened = console;
+    let closing: Promise<void> | undefined;
+    const closePort = (): Promise<void> => (closing ??= listener.close());
     cleanups.push(async () => {
       const closed = console.close();
       await clock.advance(10_000);
       await closed;
-      await listener.close();
+      await closePort();
       await security.release();
     });
-    return new ConsoleRig({ clock, security, sessions, console, port, warnings });
+    return new ConsoleRig({ clock, security, sessions, console, port, warnings, closePort });
   }
 
   get origin(): string {

@@ -1,5 +1,9 @@
 // The console's doors: who is let in over TLS, who is not, and what an answer may be used for.
+import { once } from "node:events";
+import { connect } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { describe, expect, test } from "@jest/globals";
+import { TIMING } from "@runnel/shared";
 import { untilClosed } from "@runnel/shared/test/calls/bent-browser.ts";
 import { PAGE_LIMITS } from "@runnel/shared/page";
 import { ConsoleRig, cookieOf, PASSWORD } from "./console-rig.ts";
@@ -8,7 +12,27 @@ const SESSION_ENDED = 4401;
 const MINUTE_MS = 60_000;
 const IDLE_MS = 30 * MINUTE_MS;
 const LASTS_MS = 12 * 60 * MINUTE_MS;
+/** Head of a TLS record of 512 bytes, and nothing of them (RFC 8446 §5.1). */
+const HELLO_BEGUN = Buffer.from([22, 3, 1, 2, 0]);
 const JSON_TYPE = { "content-type": "application/json" };
+
+describe("a server that stops", () => {
+  test("waits for nobody who asks nothing, before, in or after the handshake", async () => {
+    const rig = await ConsoleRig.open();
+    const before = connect(rig.port, "127.0.0.1").on("error", () => undefined);
+    const within = connect(rig.port, "127.0.0.1").on("error", () => undefined);
+    const after = connectTls({ port: rig.port, host: "127.0.0.1", rejectUnauthorized: false });
+    after.on("error", () => undefined);
+    await Promise.all([once(before, "connect"), once(within, "connect"), once(after, "secureConnect")]);
+    within.write(HELLO_BEGUN);
+    // An answer on another connection comes after what was sent before it.
+    expect((await rig.ask("/")).status).toBe(200);
+    const closedMs = performance.now();
+    await rig.closePort();
+    expect(performance.now() - closedMs).toBeLessThan(TIMING.loginGraceMs / 3);
+    for (const socket of [before, within, after]) socket.destroy();
+  });
+});
 
 describe("a request", () => {
   test("under another name for this machine, as a page makes one that rebinds it, is misdirected", async () => {

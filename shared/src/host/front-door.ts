@@ -28,21 +28,31 @@ export interface Front {
 export function frontDoor({ plain, secure }: Doors, crowd: Crowd): Front {
   // A TLS socket of a server does not say which TCP connection is below it: both know the two ends.
   const carriers = new Map<string, { tcp: Socket; opened(): void }>();
-  const undecided = new Set<Socket>();
-  let opened: HttpServer | undefined;
+  /** Connections that have asked for nothing yet. */
+  const silent = new Set<Socket>();
+  // What is asked is answered before the door closes.
+  const listening = (door: HttpServer | undefined): HttpServer | undefined =>
+    door?.on("request", ({ socket }) => {
+      const tcp = carriers.get(endsOf(socket))?.tcp;
+      if (tcp !== undefined) silent.delete(tcp);
+    });
+  listening(plain);
+  let secureOne: HttpServer | undefined;
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (tcp) => {
     const ends = endsOf(tcp);
     const leave = crowd.enter(tcp.remoteAddress ?? "", () => tcp.destroy());
-    carriers.set(ends, { tcp, opened: leave });
-    undecided.add(tcp);
-    tcp.once("close", () => {
+    const opened = (): void => {
       leave();
+      silent.delete(tcp);
+    };
+    carriers.set(ends, { tcp, opened });
+    silent.add(tcp);
+    tcp.once("close", () => {
+      opened();
       carriers.delete(ends);
-      undecided.delete(tcp);
     });
     onFirstByte(tcp, (byte) => {
-      undecided.delete(tcp);
-      const door = byte === TLS_HANDSHAKE ? (opened ??= secure()) : plain;
+      const door = byte === TLS_HANDSHAKE ? (secureOne ??= listening(secure())) : plain;
       if (door === undefined) tcp.destroy();
       else door.emit("connection", tcp);
     });
@@ -54,10 +64,10 @@ export function frontDoor({ plain, secure }: Doors, crowd: Crowd): Front {
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve());
       });
-      for (const tcp of undecided) tcp.destroy();
+      for (const tcp of silent) tcp.destroy();
       // Ends what is idle, and the timers of impatience.
       plain?.close();
-      opened?.close();
+      secureOne?.close();
       await closed;
     },
   };

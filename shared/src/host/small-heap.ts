@@ -23,16 +23,16 @@ const TRANSFER_SPARE_BYTES = 32 * 1024 * 1024;
  */
 const PASSED_BYTES = 8 * 1024 * 1024;
 /**
- * Garbage that outlived that, as with a connection that ended, goes when memory outside the heap has grown by this, and
- * by half of the heap, since the last whole collection.
+ * Garbage that outlived that, as with a connection that ended or requests that waited, goes when memory on the heap and
+ * outside of it has grown by this, and by half of the heap, since the last whole collection.
  */
-const OUTSIDE_BYTES = 24 * 1024 * 1024;
+const GROWN_BYTES = 32 * 1024 * 1024;
 
 let percent = 0;
 let collect: ((options: { type: "minor" | "major" }) => void) | undefined;
 let passedBytes = 0;
-/** Memory outside the heap after the last whole collection. */
-let outsideBytes = 0;
+/** Memory on the heap and outside of it after the last whole collection. */
+let keptBytes = 0;
 /** Collections of what passed, since the last whole one. */
 let passings = 0;
 
@@ -40,8 +40,8 @@ let passings = 0;
 const collections = new FinalizationRegistry<undefined>(() => {
   const spareBytes = passings > 0 ? TRANSFER_SPARE_BYTES : SPARE_BYTES;
   passings = 0;
-  const { used_heap_size: usedBytes, external_memory: outside } = getHeapStatistics();
-  outsideBytes = outside;
+  const { used_heap_size: usedBytes, external_memory: outsideBytes } = getHeapStatistics();
+  keptBytes = usedBytes + outsideBytes;
   const wanted = Math.max(GROWING_PERCENT, Math.round((100 * spareBytes) / usedBytes));
   // V8 reads it at the end of the next one.
   if (Math.abs(wanted - percent) > GROWING_PERCENT / 2 || wanted === GROWING_PERCENT) setGrowing(wanted);
@@ -63,23 +63,25 @@ export function keepHeapSmall(): void {
   setFlagsFromString("--no-expose-gc");
 }
 
-/** Counts bytes that came in or go out, which lie outside the heap and are of no use soon. */
+/** Counts bytes that came in, go out or were held for a request, and are of no use soon. */
 export function passedThrough(bytes: number): void {
   passedBytes += bytes;
   if (passedBytes < PASSED_BYTES) return;
   passedBytes = 0;
   passings++;
   collect?.({ type: "minor" });
-  collectOutside();
+  collectGrown();
 }
 
-function collectOutside(): void {
-  const { external_memory: bytes, used_heap_size: usedBytes } = getHeapStatistics();
-  outsideBytes = Math.min(outsideBytes, bytes);
+function collectGrown(): void {
+  const { external_memory: outsideBytes, used_heap_size: usedBytes } = getHeapStatistics();
+  const bytes = usedBytes + outsideBytes;
+  keptBytes = Math.min(keptBytes, bytes);
   // A whole collection takes as long as the heap is large.
-  if (bytes - outsideBytes < Math.max(OUTSIDE_BYTES, usedBytes / 2)) return;
+  if (bytes - keptBytes < Math.max(GROWN_BYTES, usedBytes / 2)) return;
   collect?.({ type: "major" });
-  outsideBytes = getHeapStatistics().external_memory;
+  const { external_memory: outside, used_heap_size: used } = getHeapStatistics();
+  keptBytes = used + outside;
 }
 
 function setGrowing(to: number): void {

@@ -4,6 +4,7 @@
 import type { Clock } from "../host/clock.ts";
 import type { Executor } from "../host/executor.ts";
 import type { Link } from "../host/link.ts";
+import { passedThrough } from "../host/small-heap.ts";
 import { CLOSE_CODE_OF_KIND, CLOSE_CODE_OTHER, RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { Channel } from "./channel.ts";
@@ -430,6 +431,7 @@ export class Connection {
       .catch((error: unknown) => channel.fail(asRunnelError(error, operation)))
       .then(() => {
         this.held.less(held);
+        passedThrough(held);
         this.handshake?.answered();
       })
       .catch((error: unknown) => this.refuse(error));

@@ -1,6 +1,6 @@
 // A face's way to the agent that listens on a socket.
 import { connect } from "node:net";
-import { CallClient, type CallTable, type Clock, LineCarrier, RunnelError } from "@runnel/shared";
+import { CallClient, type CallTable, type Clock, LineCarrier, RunnelError } from "@runnel/shared/base";
 import { CONTROL_FEATURES, CONTROL_LIMITS, CONTROL_VERSION } from "./protocol.ts";
 
 const SENTENCES = {

@@ -1,6 +1,6 @@
 // Listens on the control socket and answers each connection of it. Knows nothing of drives.
 import { createServer, type Server, type Socket } from "node:net";
-import { CallServer, type CallServerSettings, LineCarrier, listenPrivately, removeSocket } from "@runnel/shared";
+import { CallServer, type CallServerSettings, LineCarrier, listenPrivately, removeSocket } from "@runnel/shared/base";
 import { CONTROL_FEATURES, CONTROL_LIMITS, CONTROL_VERSION } from "./protocol.ts";
 
 export interface ControlServerSettings extends Pick<CallServerSettings, "clock" | "table" | "handle" | "problem"> {

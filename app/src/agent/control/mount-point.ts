@@ -1,7 +1,7 @@
 // Finds out whether a folder can become a mount point, and where a path leads, without ever touching a mount of Runnel:
 // the path is walked part by part, and the mount table is asked before each part is looked at.
 import { dirname, join, resolve } from "node:path";
-import { isRunnelMount, isWithin, type MountTableEntry, RunnelError } from "@runnel/shared";
+import { isRunnelMount, isWithin, type MountTableEntry, RunnelError } from "@runnel/shared/base";
 import type { FolderView } from "./host/folder-view.ts";
 import { quoted } from "./quoted.ts";
 

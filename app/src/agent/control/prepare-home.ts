@@ -1,5 +1,5 @@
 // The agent's home, ready for an agent: on no drive, there, and its user's alone.
-import { readMountTable } from "@runnel/shared";
+import { readMountTable } from "@runnel/shared/base";
 import type { AgentHome } from "./host/agent-home.ts";
 import { systemFolders } from "./host/folder-view.ts";
 import { resolveOwnFolder } from "./mount-point.ts";

@@ -1,5 +1,5 @@
 // The address of a volume as a person types it, in the one form that everything else compares.
-import { isVolumeName, RunnelError } from "@runnel/shared";
+import { isVolumeName, RunnelError } from "@runnel/shared/base";
 
 /** wss://HOST:PORT/VOLUME, or ws on loopback. @throws RunnelError Invalid */
 export function volumeUrl(typed: string): string {

@@ -1,6 +1,7 @@
 // Keeps the servers that know this device: by what it tells them from others, and what it shows them. Read anew
 // whenever it is asked, so that a login is used from the next connection on.
-import { addressOf, placeOf, type ServerTrust } from "@runnel/shared";
+import type { ServerTrust } from "@runnel/shared";
+import { addressOf, placeOf } from "@runnel/shared/base";
 import { volumeOf } from "../control/index.ts";
 import { type KnownServer, readServers, writeServers } from "./host/servers-file.ts";
 import type { KnownPlace } from "./login-schemas.ts";

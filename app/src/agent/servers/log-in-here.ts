@@ -1,7 +1,7 @@
 // login and logout with the real engines.
 import { hostname } from "node:os";
 import { threadExecutor } from "@runnel/native";
-import { RealClock } from "@runnel/shared";
+import { RealClock } from "@runnel/shared/base";
 import { AgentHome } from "../control/index.ts";
 import { VERSION } from "../version.ts";
 import { KnownServers } from "./known-servers.ts";

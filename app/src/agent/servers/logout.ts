@@ -1,6 +1,6 @@
 // Forgets a server: what this device shows it, and what it knows it by. The server goes on knowing the device until it
 // is revoked there.
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/base";
 import type { KnownServers } from "./known-servers.ts";
 import type { LoggedOut } from "./login-schemas.ts";
 

@@ -1,5 +1,5 @@
 // A server as a person names it: HOST:PORT, or the address of any volume of it.
-import { addressOf, placeOf, RunnelError } from "@runnel/shared";
+import { addressOf, placeOf, RunnelError } from "@runnel/shared/base";
 
 /** host:port, as known-servers.ts knows it. @throws RunnelError Invalid. */
 export function serverPlace(typed: string): string {

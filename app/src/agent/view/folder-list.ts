@@ -1,6 +1,6 @@
 // Lists a folder of a drive for a person, some rows at a time by their place in an order: what is here, what only at
 // the server, what is pinned. The order is kept for as long as somebody scrolls.
-import { type Clock, type NodeState, NS_PER_MS } from "@runnel/shared";
+import { type Clock, type NodeState, NS_PER_MS } from "@runnel/shared/base";
 import type { Cache } from "../cache/cache.ts";
 import type { FolderPage, FolderRow } from "../mount-status.ts";
 import type { Pins } from "../pins/pins.ts";

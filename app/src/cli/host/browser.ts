@@ -1,5 +1,5 @@
 // Opens a file in the browser that this user prefers.
-import { type Clock, RealClock, RunnelError } from "@runnel/shared";
+import { type Clock, RealClock, RunnelError } from "@runnel/shared/base";
 import { openWithSystem } from "../../agent/control/host/system-opener.ts";
 
 export interface Opening {

@@ -1,5 +1,5 @@
 // A small file that a person named.
-import { RunnelError, fromSystemError } from "@runnel/shared";
+import { RunnelError, fromSystemError } from "@runnel/shared/base";
 import { readFile } from "node:fs/promises";
 
 /** @throws RunnelError NotFound, Denied, Io with a sentence that names `what` was to be read. */

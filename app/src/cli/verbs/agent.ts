@@ -1,6 +1,6 @@
 // runnel agent: the agent in the foreground, for developers and for systems that supervise it themselves; or in the
 // background, for the desktop app.
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/base";
 import type { Command } from "commander";
 import { AgentHome } from "../../agent/control/index.ts";
 import { VERSION } from "../../agent/version.ts";

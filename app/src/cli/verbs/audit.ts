@@ -1,5 +1,5 @@
 // runnel audit: who was let in or refused at the server that runs here, and who changed what.
-import { type Clock, RealClock, RunnelError, sleep } from "@runnel/shared";
+import { type Clock, RealClock, RunnelError, sleep } from "@runnel/shared/base";
 import type { AdminRequest, AdminResult } from "@runnel/server";
 import type { Command } from "commander";
 import { parseDuration } from "../duration.ts";
@@ -57,7 +57,7 @@ async function audit(options: AuditOptions, output: Output): Promise<void> {
   if (forms > 1) throw invalid("Of --csv, --follow and --json only one can be. Leave the others out.");
   const filter = filterOf(options, clock);
   const limit = options.limit === undefined ? undefined : parseLimit(options.limit);
-  const { askServer } = await import("@runnel/server");
+  const { askServer } = await import("@runnel/server/admin");
   const data = dataFolder(options.data);
   const ask = (more: Filter): Promise<Page> => askServer(data, "audit", { ...filter, ...more });
   if (options.csv === true) {

@@ -13,7 +13,7 @@ export function addConsole(program: Command, output: Output): void {
     .option("--print", "print a link instead, which is good once and for a minute")
     .option("--data <dir>", "the server's data (default: in the agent's home)")
     .action(async (options: { print?: true; data?: string }) => {
-      const { askServer } = await import("@runnel/server");
+      const { askServer } = await import("@runnel/server/admin");
       const way = options.print === true ? "link" : "file";
       const { url, opens } = await askServer(dataFolder(options.data), "console", { way });
       if (way === "link") {

@@ -13,7 +13,7 @@ export function addDevices(program: Command, output: Output): void {
     .option("--all", "those that were revoked, too")
     .option("--data <dir>", "the server's data (default: in the agent's home)")
     .action(async (options: { all?: true; data?: string }) => {
-      const { askServer } = await import("@runnel/server");
+      const { askServer } = await import("@runnel/server/admin");
       const { devices } = await askServer(dataFolder(options.data), "devices", {});
       const shown = devices.filter(({ revokedMs }) => options.all === true || revokedMs === null);
       output.result({ devices: shown }, () => describeDevices(shown));

@@ -19,7 +19,7 @@ export function addInvite(program: Command, output: Output): void {
     .option("--address <host:port>", "where others reach the server (default: this machine's name and its port)")
     .option("--data <dir>", "the server's data (default: in the agent's home)")
     .action(async (volume: string, options: InviteOptions) => {
-      const { askServer } = await import("@runnel/server");
+      const { askServer } = await import("@runnel/server/admin");
       const result = await askServer(dataFolder(options.data), "invite", {
         volume,
         isReadOnly: options.readOnly ?? false,

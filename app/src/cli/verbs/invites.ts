@@ -16,7 +16,7 @@ export function addInvites(program: Command, output: Output): void {
     .option("--withdraw <id>", "nobody can use that one any more")
     .option("--data <dir>", "the server's data (default: in the agent's home)")
     .action(async (options: { withdraw?: string; data?: string }) => {
-      const { askServer } = await import("@runnel/server");
+      const { askServer } = await import("@runnel/server/admin");
       const data = dataFolder(options.data);
       if (options.withdraw !== undefined) {
         const result = await askServer(data, "withdraw", { invite: options.withdraw });

@@ -11,7 +11,7 @@ export function addRevoke(program: Command, output: Output): void {
     .argument("<device>", "its name or its id, as runnel devices shows them")
     .option("--data <dir>", "the server's data (default: in the agent's home)")
     .action(async (device: string, options: { data?: string }) => {
-      const { askServer } = await import("@runnel/server");
+      const { askServer } = await import("@runnel/server/admin");
       const result = await askServer(dataFolder(options.data), "revoke", { device });
       output.result(result, () => [
         `${result.revoked.name} (${result.revoked.id}) is cut off. What it has fetched before is still on it.`,

@@ -16,7 +16,7 @@ export function addRight(program: Command, output: Output): void {
     .addArgument(new Argument("<right>", "what it may do from now on").choices(RIGHTS))
     .option("--data <dir>", "the server's data (default: in the agent's home)")
     .action(async (name: string, volume: string, right: (typeof RIGHTS)[number], options: { data?: string }) => {
-      const { askServer } = await import("@runnel/server");
+      const { askServer } = await import("@runnel/server/admin");
       const result = await askServer(dataFolder(options.data), "right", { device: name, volume, right });
       output.result(result, () => [`${result.device.name} (${result.device.id}) ${MAY[right]} ${volume}.`]);
     });

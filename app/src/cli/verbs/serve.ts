@@ -1,7 +1,7 @@
 // runnel serve: the server, in this process, until a signal ends it.
 import { flushCompileCache } from "node:module";
 import { hostname } from "node:os";
-import { LIMITS, RunnelError, isLoopback, keepHeapSmall } from "@runnel/shared";
+import { LIMITS, RunnelError, isLoopback, keepHeapSmall } from "@runnel/shared/base";
 import type { ServerSettings, VolumeSettings } from "@runnel/server";
 import type { Command } from "commander";
 import { AgentHome } from "../../agent/control/index.ts";

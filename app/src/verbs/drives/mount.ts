@@ -1,5 +1,5 @@
 // runnel mount: maps a volume as a drive.
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 import type { Agent } from "../../agent/agent.ts";
 import { volumeUrl } from "../../agent/control/volume-url.ts";

@@ -1,6 +1,6 @@
 // Opens a file or folder of a drive with the program that the system has for it, for a page that cannot.
 import { join } from "node:path";
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 import { openWithSystem } from "../../agent/control/host/system-opener.ts";
 import { text } from "../schemas.ts";

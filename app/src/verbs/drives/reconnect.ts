@@ -1,5 +1,5 @@
 // runnel reconnect: maps the drives again that an agent left behind.
-import { fromSystemError, isRunnelError } from "@runnel/shared";
+import { fromSystemError, isRunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 import { askAgent } from "../../cli/agent-connection.ts";
 import { formatCount } from "../../cli/format.ts";

@@ -1,5 +1,5 @@
 // runnel set: changes the settings of a drive that is there.
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 import { askAgent } from "../../cli/agent-connection.ts";
 import { formatBytes } from "../../cli/format.ts";

@@ -1,5 +1,5 @@
 // runnel logout: forgets a server.
-import { addressOf, placeOf, RunnelError } from "@runnel/shared";
+import { addressOf, placeOf, RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 import { quoted } from "../../agent/control/quoted.ts";
 import { LoggedOut } from "../../agent/servers/login-schemas.ts";

@@ -1,5 +1,5 @@
 // The memory engine of MetaStore: for simulations and as the reference the sqlite engine is tested against.
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/model";
 import type { Creation } from "../first-rows.ts";
 import { firstFacts, firstRoot } from "../first-rows.ts";
 import { MemoryChunks, MemoryTables } from "./tables.ts";

@@ -1,6 +1,6 @@
 // MetaTables in memory: keyed rows with secondary indexes, and one list of what was changed, by which a transaction is
 // undone, redone and, in a simulated power cut, lost back to the last durable point.
-import { DIGEST_BYTES, RunnelError, digestAt, digestKey, noticeKey } from "@runnel/shared";
+import { DIGEST_BYTES, RunnelError, digestAt, digestKey, noticeKey } from "@runnel/shared/model";
 import type { Change, Entry, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type { AttachedInstance, DiskRow, Passed, VersionRow } from "../meta-store.ts";
 import type { ChunkTable, Facts, LastName, MetaTables, StoredResult, Transactions } from "../meta-tables.ts";

@@ -1,6 +1,6 @@
 // Applying a decision: everything that is stored follows from the operation, the change, the result and the rows before
 // it. A live commit and the roll forward of the log both pass here, so a replay makes the same rows as the commit did.
-import { NODE_LIMIT, changeXattrs } from "@runnel/shared";
+import { NODE_LIMIT, changeXattrs } from "@runnel/shared/model";
 import type { Change, VersionId } from "@runnel/shared";
 import type {
   DiskRow,

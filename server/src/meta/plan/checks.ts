@@ -1,5 +1,5 @@
 // Checks of the tree that several operations make before they change it. Throws RunnelError for a refusal; reads only.
-import { LIMITS, ROOT_NODE, RunnelError } from "@runnel/shared";
+import { LIMITS, ROOT_NODE, RunnelError } from "@runnel/shared/model";
 import type { ErrorDetail, ErrorKind, NodeState } from "@runnel/shared";
 import type { MetaTables } from "../meta-tables.ts";
 

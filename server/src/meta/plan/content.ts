@@ -1,5 +1,5 @@
 // Planning of new contents and attributes: write, setAttr, setRecipe. Pure decisions: reads tables, changes none.
-import { EMPTY_RECIPE, LIMITS, ROOT_NODE, changeXattrs, recipeSize } from "@runnel/shared";
+import { EMPTY_RECIPE, LIMITS, ROOT_NODE, changeXattrs, recipeSize } from "@runnel/shared/model";
 import type { NodeState, Recipe } from "@runnel/shared";
 import { conflictName } from "../conflict-name.ts";
 import type { ExternalOperation, Operation } from "../meta-store.ts";

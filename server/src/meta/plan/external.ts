@@ -2,7 +2,7 @@
 // rows), never with the tree: where the tree has a commit that is not yet up for the same name or content, the
 // operation is superseded, which is no change; applying the commit meets what lies there and settles it. Pure
 // decisions: reads tables, changes none.
-import { ROOT_NODE, checkName } from "@runnel/shared";
+import { ROOT_NODE, checkName } from "@runnel/shared/model";
 import type { NodeState } from "@runnel/shared";
 import type { ExternalOperation } from "../meta-store.ts";
 import type { MetaTables } from "../meta-tables.ts";

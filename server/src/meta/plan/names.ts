@@ -1,6 +1,6 @@
 // Planning of the operations on names that clients ask for: make, link, rename, remove. Pure decisions: reads tables,
 // changes none.
-import { LIMITS, checkName, isTextOfName } from "@runnel/shared";
+import { LIMITS, checkName, isTextOfName } from "@runnel/shared/model";
 import type { NewAttributes, NodeState } from "@runnel/shared";
 import type { Operation } from "../meta-store.ts";
 import type { MetaTables } from "../meta-tables.ts";

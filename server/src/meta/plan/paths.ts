@@ -1,6 +1,6 @@
 // The paths that a commit concerns, for its log record: ids mean nothing to a meta store made anew, paths do
 // (docs/FORMAT.md [F63]). Reads only.
-import { LIMITS, ROOT_NODE } from "@runnel/shared";
+import { LIMITS, ROOT_NODE } from "@runnel/shared/model";
 import type { Change } from "@runnel/shared";
 import type { ExternalOperation, Operation, OperationPaths, OperationResult } from "../meta-store.ts";
 import type { MetaTables } from "../meta-tables.ts";

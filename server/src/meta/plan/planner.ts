@@ -1,6 +1,6 @@
 // The planner: the rules of the tree. Decides one operation over the tables of an open transaction, and applies it to
 // them. No clock, no I/O; the same requests over the same rows come to the same rows on every engine.
-import { LIMITS, RunnelError, isRunnelError } from "@runnel/shared";
+import { LIMITS, RunnelError, isRunnelError } from "@runnel/shared/model";
 import type { VersionId } from "@runnel/shared";
 import type { ExternalOperation, Operation, PlanRequest, Planned } from "../meta-store.ts";
 import type { MetaTables } from "../meta-tables.ts";

@@ -2,7 +2,7 @@
 // last one told). A hint, never trusted, so the file is not synced and whatever is wrong with it is answered by making
 // it anew.
 import type Database from "better-sqlite3";
-import { DIGEST_BYTES, digestAt } from "@runnel/shared";
+import { DIGEST_BYTES, digestAt } from "@runnel/shared/model";
 import type { Recipe, VersionId } from "@runnel/shared";
 import type { ChunkTable } from "../meta-tables.ts";
 import { openChunkFile, tellAnew } from "./database.ts";

@@ -10,7 +10,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync } from "node:fs";
 import { checkPages } from "@runnel/native";
 import Database from "better-sqlite3";
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/model";
 import type { Creation } from "../first-rows.ts";
 import { META_FORMAT, firstFacts, firstRoot } from "../first-rows.ts";
 import { chunkFile, metaFile, removeDatabase } from "./files.ts";

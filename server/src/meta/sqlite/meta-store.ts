@@ -1,7 +1,7 @@
 // The sqlite engine of MetaStore: a worker thread owns the database, this side sends it calls. Calls of one turn of the
 // event loop go in one message and are answered in one; what crosses is copied, nothing is shared.
 import { Worker } from "node:worker_threads";
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/model";
 import type { ErrorDetail, ErrorKind } from "@runnel/shared";
 import type { SyncMetaStore } from "../meta-core.ts";
 import { MetaFront } from "../meta-front.ts";

@@ -1,7 +1,7 @@
 // Values as SQLite columns and back, and the checksum that ends every row: CRC-32 over the columns before it, joined by
 // NUL as text, then over the blob if there is one. A row that fails it is Corrupt.
 import { crc32 } from "node:zlib";
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/model";
 import type { Change, DiskStat, FileType, NodeState, Notice } from "@runnel/shared";
 import type { DiskXattrs, VersionPlace } from "../meta-store.ts";
 

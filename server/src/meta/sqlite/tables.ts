@@ -1,7 +1,7 @@
 // MetaTables over a connection to meta.db. Statements are prepared once. The writer remembers the facts and the number
 // of results of an instance, which only it changes; a rollback forgets them.
 import type Database from "better-sqlite3";
-import { RunnelError, decodeCbor, decodeRecipe, encodeCbor, encodeRecipe, noticeKey } from "@runnel/shared";
+import { RunnelError, decodeCbor, decodeRecipe, encodeCbor, encodeRecipe, noticeKey } from "@runnel/shared/model";
 import type { Change, Entry, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type { AttachedInstance, DiskRow, Passed, VersionPlace, VersionRow } from "../meta-store.ts";
 import type { Facts, LastName, MetaTables, StoredResult } from "../meta-tables.ts";

@@ -3,7 +3,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import type Database from "better-sqlite3";
-import { RunnelError, isRunnelError } from "@runnel/shared";
+import { RunnelError, isRunnelError } from "@runnel/shared/model";
 import { MetaCore } from "../meta-core.ts";
 import type { Transactions } from "../meta-tables.ts";
 import { SqliteChunks } from "./chunks.ts";

@@ -27,7 +27,7 @@ import {
 } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { type ErrorKind, fromSystemError, RunnelError } from "@runnel/shared";
+import { type ErrorKind, fromSystemError, RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 
 /** sun_path holds 108 bytes on Linux and 104 on macOS; node adds none of its own. */

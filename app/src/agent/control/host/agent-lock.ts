@@ -2,7 +2,7 @@
 // it ends, so no record of a dead agent can be taken for a living one. SQLite's exclusive transaction is that lock on
 // every system.
 import { DatabaseSync } from "node:sqlite";
-import { RunnelError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared/base";
 
 /** SQLITE_BUSY (sqlite.org/rescode.html). */
 const SQLITE_BUSY = 5;

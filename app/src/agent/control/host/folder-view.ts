@@ -1,6 +1,6 @@
 // Answers what the check of a mount point asks about folders that lie outside all mounts of Runnel.
 import { access, constants, lstat, readdir, readlink } from "node:fs/promises";
-import { fromSystemError, isRunnelError, RunnelError } from "@runnel/shared";
+import { fromSystemError, isRunnelError, RunnelError } from "@runnel/shared/base";
 
 export interface FolderView {
   /** Says what is at a path, the last symlink not followed. @throws RunnelError Denied, NameTooLong */

@@ -1,6 +1,6 @@
 // Reads the end of a log file.
 import { open } from "node:fs/promises";
-import { fromSystemError } from "@runnel/shared";
+import { fromSystemError } from "@runnel/shared/base";
 
 /** Bytes read at most: what is asked for is some hundred lines. */
 const TAIL_BYTES_MAX = 256 * 1024;

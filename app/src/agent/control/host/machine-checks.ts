@@ -2,7 +2,7 @@
 import { constants } from "node:fs";
 import { access, statfs } from "node:fs/promises";
 import { delimiter, join } from "node:path";
-import { fromSystemError } from "@runnel/shared";
+import { fromSystemError } from "@runnel/shared/base";
 import prettyBytes from "pretty-bytes";
 
 /** Result of a look, for a person. */

@@ -2,7 +2,7 @@
 // kernel would wait for the agent, and the agent for the kernel), and a dead one answers nothing but errors.
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
-import { type Clock, isRunnelMount, type MountTableEntry, readMountTable, RunnelError } from "@runnel/shared";
+import { type Clock, isRunnelMount, type MountTableEntry, readMountTable, RunnelError } from "@runnel/shared/base";
 
 /** Answer of a mount of Runnel: dead = the agent behind it has ended; alive also when it cannot be asked or is slow. */
 export type Life = "alive" | "dead";

@@ -3,7 +3,7 @@
 import { X509Certificate } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-import { fromSystemError, RunnelError } from "@runnel/shared";
+import { fromSystemError, RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 
 const FORMAT = 1;
