@@ -30,7 +30,7 @@ export function frontDoor({ plain, secure }: Doors, crowd: Crowd): Front {
   const carriers = new Map<string, { tcp: Socket; opened(): void }>();
   /** Connections that have asked for nothing yet. */
   const silent = new Set<Socket>();
-  // What is asked is answered before the door closes.
+  // Requests are answered before the door closes.
   const listening = (door: HttpServer | undefined): HttpServer | undefined =>
     door?.on("request", ({ socket }) => {
       const tcp = carriers.get(endsOf(socket))?.tcp;
