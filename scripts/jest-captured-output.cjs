@@ -1,5 +1,6 @@
 // Jest environment: a test that fails shows what the servers and agents of its file have written so far, before they
 // are cleaned up.
+const vm = require("node:vm");
 const { TestEnvironment } = require("jest-environment-node");
 
 const LINES = 30;
@@ -9,6 +10,20 @@ const LINES = 30;
 if (process.send !== undefined) process.once("exit", (code) => process.reallyExit(code));
 
 module.exports = class CapturedOutput extends TestEnvironment {
+  /**
+   * Makes globals ordinary ones. Jest's own lie behind a proxy, in a context that intercepts them besides, for which
+   * all that is simulated takes longer.
+   */
+  constructor(config, context) {
+    const { createContext } = vm;
+    vm.createContext = () => createContext(vm.constants.DONT_CONTEXTIFY);
+    try {
+      super(config, context);
+    } finally {
+      vm.createContext = createContext;
+    }
+  }
+
   handleTestEvent({ name, error }) {
     if (name !== "test_fn_failure" || typeof error?.stack !== "string") return;
     // The harness puts them there (captured-output.ts).

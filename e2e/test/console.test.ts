@@ -3,6 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { askServer } from "@runnel/server/admin";
 import type { Page } from "playwright-core";
 import { barriers } from "../src/browser/axe.ts";
 import { type OpenPage, TestBrowser } from "../src/browser/browser.ts";
@@ -12,6 +13,8 @@ import { type Device, run, Sandbox, type ServerProcess, waitFor } from "../src/h
 const SHOWN_MS = 20_000;
 const TEST_MS = 120_000;
 const PASSWORD = "a long password of ada";
+/** Invites beside the one of before: more than two pages of a table. */
+const MANY = 600;
 
 let browser: TestBrowser;
 let sandbox: Sandbox;
@@ -163,6 +166,41 @@ describe("the console", () => {
       const csv = readFileSync(await download.path(), "utf8");
       expect(csv.split("\r\n")).toHaveLength(3);
       expect(csv).toContain("plans");
+      await page.close();
+    },
+    TEST_MS,
+  );
+
+  test(
+    "a list of 600 draws one page of it, and its pages are turned by keys",
+    async () => {
+      const invite = { volume: "plans", isReadOnly: true, person: "", lastsMs: 86_400_000 };
+      for (let made = 0; made < MANY; made++) await askServer(sandbox.path("data"), "invite", invite);
+      const { page } = await browser.openBeside(ada.page, at("/people/invites"));
+      const rows = page.locator("tbody tr");
+      const range = (words: string): Promise<void> =>
+        page.getByRole("status").filter({ hasText: words }).waitFor({ timeout: SHOWN_MS });
+      await range("1 to 250 of 601");
+      expect(await rows.count()).toBe(250);
+      const first = await rows.first().innerText();
+      const next = page.getByRole("button", { name: "Next" });
+      await next.focus();
+      await page.keyboard.press("Enter");
+      await range("251 to 500 of 601");
+      await page.keyboard.press("Enter");
+      await range("501 to 601 of 601");
+      expect(await rows.count()).toBe(101);
+      // It leads nowhere now, and keeps the focus.
+      await page.keyboard.press("Enter");
+      expect(await next.getAttribute("aria-disabled")).toBe("true");
+      expect(await page.locator("button:focus").innerText()).toBe("Next");
+      expect(await barriers(page)).toEqual([]);
+      const previous = page.getByRole("button", { name: "Previous" });
+      for (const words of ["251 to 500", "1 to 250"]) {
+        await previous.press("Enter");
+        await range(words);
+      }
+      expect(await rows.first().innerText()).toBe(first);
       await page.close();
     },
     TEST_MS,

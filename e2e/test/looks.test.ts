@@ -50,6 +50,8 @@ const ACTIONS = ".page-head .actions button";
 const ROW_BUTTON = ".row-end button";
 const CONSOLE_DIALOGS: readonly DialogWay[] = [
   { path: "/volumes", opener: ACTIONS },
+  { path: "/volumes", opener: ROW_BUTTON, item: "first" },
+  { path: "/volumes/docs", opener: ACTIONS, sent: ".invite-result" },
   { path: "/people", opener: `${ACTIONS}:nth-of-type(1)` },
   { path: "/people", opener: `${ACTIONS}:nth-of-type(2)` },
   { path: "/people/devices", opener: ROW_BUTTON, item: "first" },
@@ -88,6 +90,7 @@ beforeAll(async () => {
   served = sandbox.makeFolder("served");
   pseudo = sandbox.makeFolder("pseudo");
   const offer = ["--offer", sandbox.makeFolder("offered")];
+  sandbox.makeFolder("offered", "plans");
   const started = sandbox.startServer({ volumes: { docs: served }, listen: "127.0.0.1:0", args: ["--tls", ...offer] });
   [browser, server] = await Promise.all([TestBrowser.start(), started, buildPseudoPages(pseudo)]);
   rmSync(SHOTS, { recursive: true, force: true });
@@ -202,6 +205,20 @@ async function doorFaults(craft: CraftPage): Promise<string[]> {
   return found;
 }
 
+/** Makes a volume of the folder that is offered: its row has a menu. */
+async function makeVolume(page: Page): Promise<void> {
+  await goTo(page, "/volumes");
+  await page.locator(ACTIONS).click();
+  const dialog = page.locator("dialog[open]");
+  for (const folder of ["offered", "plans"])
+    await dialog.locator(".chooser button", { hasText: folder }).click({ timeout: SHOWN_MS });
+  await dialog.locator("footer button:enabled").last().click({ timeout: SHOWN_MS });
+  await dialog.waitFor({ state: "detached", timeout: SHOWN_MS });
+  await page.locator(ROW_BUTTON).first().waitFor({ timeout: SHOWN_MS });
+  // The row that was asked for moves others.
+  await page.evaluate("probe.takeMoves()");
+}
+
 interface Tried {
   dialogs: readonly DialogWay[];
   menu?: { path: string; opener: string };
@@ -259,6 +276,7 @@ test(
     await page.locator("nav a").first().waitFor({ timeout: SHOWN_MS });
     // The administrator's own name is data of the page from now on.
     tap.heard.add("ada");
+    await makeVolume(page);
     const tried = { dialogs: CONSOLE_DIALOGS, menu: { path: "/", opener: ".account" } };
     found.push(...(await longWordFaults(consolePage, "console", CONSOLE_PATHS, tried)));
     const door = await openCraftPage(browser, at("/"), { pages: pseudo, built: "server/console" });

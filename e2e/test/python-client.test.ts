@@ -15,6 +15,8 @@ const PYTHON = ["python3", "/usr/bin/python3"].find(
   (command) => spawnSync(command, ["-c", "import cbor2, websocket, zstandard"]).status === 0,
 );
 const FILE_BYTES = 2_000_000;
+/** Time beside which all else is short, also where much else runs. */
+const ROUND_TRIP_MS = 1500;
 
 jest.setTimeout(60_000);
 
@@ -143,7 +145,7 @@ test("what a client in Python saves is in the served folder and on a drive; an e
 
 test("a client in Python puts a folder with files into a volume, new or there already, for one round trip", async () => {
   server = await sandbox.startServer({ volumes: { docs: served } });
-  const link = await sandbox.startEmulator(server.port, { rttMs: 400 });
+  const link = await sandbox.startEmulator(server.port, { rttMs: ROUND_TRIP_MS });
   const put = async (into: string): Promise<{ results: { node: number }[]; tookS: number }> =>
     python("main.py", "put", `ws://127.0.0.1:${link.port}/docs`, into, sandbox.path("from"));
   sandbox.makeFolder("from");
@@ -152,8 +154,7 @@ test("a client in Python puts a folder with files into a volume, new or there al
   for (const folder of ["reports", "put"]) {
     const { results, tookS } = await put(folder);
     expect(results.length).toBe(1 + 2 * files.length);
-    // Two round trips would take 0.8 s at the least.
-    expect(tookS).toBeLessThan(0.8);
+    expect(1000 * tookS).toBeLessThan(2 * ROUND_TRIP_MS);
     for (const name of files) await isServed(`${folder}/${name}`, readFileSync(sandbox.path("from", name)));
   }
 });

@@ -49,6 +49,9 @@ export const TABLE_WORDS: TableWords = {
   noMatch: say("tableNoMatch"),
   noMatchHint: say("tableNoMatchHint"),
   clear: say("tableClear"),
-  showMore: (shown, total) => say("tableShowMore", { shown: formatCount(shown), total: formatCount(total) }),
+  previous: say("tablePrevious"),
+  next: say("tableNext"),
+  range: (first, last, total) =>
+    say("tableRange", { first: formatCount(first), last: formatCount(last), total: formatCount(total) }),
   count: (count) => say("tableCount", { count }),
 };

@@ -55,6 +55,8 @@ export interface DialogWay {
   opener: string;
   /** Item of the menu that opens it; left out where there is no menu. */
   item?: "first" | "last";
+  /** Selector in the dialog that comes once its form is sent; left out where the form itself is looked at. */
+  sent?: string;
 }
 
 /**
@@ -62,7 +64,7 @@ export interface DialogWay {
  * wrong with it as it is shown.
  */
 export async function tryDialog(page: Page, way: DialogWay, look: () => Promise<string[]>): Promise<string[]> {
-  const { opener, item } = way;
+  const { opener, item, sent } = way;
   const faults: string[] = [];
   const dialog = page.locator("dialog[open]");
   for (const closing of ["Escape", "button"] as const) {
@@ -75,6 +77,11 @@ export async function tryDialog(page: Page, way: DialogWay, look: () => Promise<
       await page.keyboard.press("Enter");
     }
     await dialog.waitFor({ timeout: SHOWN_MS });
+    if (sent !== undefined) {
+      await dialog.locator("footer button:enabled").last().focus({ timeout: SHOWN_MS });
+      await page.keyboard.press("Enter");
+      await dialog.locator(sent).waitFor({ timeout: SHOWN_MS });
+    }
     if (closing === "Escape") {
       faults.push(...(await look()), ...(await walkDialog(page)));
       await page.keyboard.press("Escape");
@@ -86,7 +93,7 @@ export async function tryDialog(page: Page, way: DialogWay, look: () => Promise<
     await page.locator("dialog").waitFor({ state: "detached", timeout: SHOWN_MS });
     if (!(await comesFocus(page, opener))) faults.push(`closed by ${closing}, it does not give back the focus`);
   }
-  return faults.map((each) => `${way.path} ${opener} ${item ?? ""}: ${each}`);
+  return faults.map((each) => `${way.path} ${opener} ${item ?? ""} ${sent ?? ""}: ${each}`);
 }
 
 /** Opens a menu by the keyboard, and closes it by Escape. */

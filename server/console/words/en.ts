@@ -31,7 +31,9 @@ export const WORDS = {
   tableNoMatch: "Nothing matches",
   tableNoMatchHint: "There are rows, but none like that. Search for less, or clear the filters.",
   tableClear: "Clear search and filters",
-  tableShowMore: "Showing {shown} of {total}. Show more",
+  tablePrevious: "Previous",
+  tableNext: "Next",
+  tableRange: "{first} to {last} of {total}",
   tableCount: "{count, plural, one {# row} other {# rows}}",
 
   signInTitle: "Sign in",

@@ -1,5 +1,6 @@
-// A table that is searched, filtered, sorted and exported. What a person chose of it stands in the address.
-import { ArrowDown, ArrowUp, Download, Search, SearchX } from "lucide-react";
+// A table that is searched, filtered, sorted, paged and exported. What a person searches, and how, stands in
+// the address.
+import { ArrowDown, ArrowUp, ChevronLeft, ChevronRight, Download, Search, SearchX } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
 import { saveText, toCsv } from "../csv.ts";
 import { useUrlValue } from "../use-url.ts";
@@ -8,8 +9,8 @@ import { Empty, Pending, Skeleton } from "./notice.tsx";
 import { Select } from "./select.tsx";
 
 const ICON = 16;
-/** Rows that are drawn at first, and more at each asking: so many are quick. */
-const ROWS_STEP = 250;
+/** Rows that are drawn at once: so many are quick. */
+const PAGE_ROWS = 250;
 const SKELETON_ROWS = 3;
 const SKELETON_PIXELS = 20;
 
@@ -41,7 +42,10 @@ export interface TableWords {
   noMatch: string;
   noMatchHint: string;
   clear: string;
-  showMore(shown: number, total: number): string;
+  previous: string;
+  next: string;
+  /** Rows that are shown of all, counted from 1. */
+  range(first: number, last: number, total: number): string;
   count(count: number): string;
 }
 
@@ -71,7 +75,7 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
   const { urlPrefix = "" } = props;
   const [search, setSearch] = useUrlValue(`${urlPrefix}q`);
   const [sort, setSort] = useUrlValue(`${urlPrefix}sort`);
-  const [rowsMax, setRowsMax] = useState(ROWS_STEP);
+  const [turned, setTurned] = useState({ to: 1, of: "" });
   const chosen = useChoices(filters, `${urlPrefix}f`);
   if (rows === undefined) {
     return (
@@ -90,6 +94,11 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
     columns,
     sortedBy,
   );
+  const pages = Math.max(1, Math.ceil(found.length / PAGE_ROWS));
+  // Another search or order begins at its first page.
+  const of = JSON.stringify([search, sortedBy, chosen.values]);
+  const page = turned.of === of ? Math.min(pages, turned.to) : 1;
+  const shown = found.slice((page - 1) * PAGE_ROWS, page * PAGE_ROWS);
   const clear = (): void => {
     setSearch("");
     chosen.clear();
@@ -137,7 +146,7 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
               </tr>
             </thead>
             <tbody>
-              {found.slice(0, rowsMax).map((row) => (
+              {shown.map((row) => (
                 <tr key={keyOf(row)}>
                   {columns.map((column) => (
                     <td key={column.id} className={classOf(column)}>
@@ -151,12 +160,45 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
           </table>
         </div>
       )}
-      {found.length > rowsMax && (
-        <div className="table-more">
-          <Button onClick={() => setRowsMax(rowsMax + ROWS_STEP)}>{words.showMore(rowsMax, found.length)}</Button>
-        </div>
+      {pages > 1 && (
+        <Pager words={words} page={page} pages={pages} total={found.length} turn={(to) => setTurned({ to, of })} />
       )}
     </>
+  );
+}
+
+interface PagerProps {
+  words: TableWords;
+  page: number;
+  pages: number;
+  total: number;
+  turn(page: number): void;
+}
+
+/** Turns the pages. A button that leads nowhere keeps the focus of who has just used it. */
+function Pager({ words, page, pages, total, turn }: PagerProps): ReactNode {
+  const first = (page - 1) * PAGE_ROWS + 1;
+  const last = Math.min(page * PAGE_ROWS, total);
+  return (
+    <div className="table-pages">
+      <Button
+        icon={<ChevronLeft size={ICON} aria-hidden="true" />}
+        aria-disabled={page === 1}
+        onClick={() => turn(Math.max(1, page - 1))}
+      >
+        {words.previous}
+      </Button>
+      <span className="small quiet" role="status">
+        {words.range(first, last, total)}
+      </span>
+      <Button
+        icon={<ChevronRight size={ICON} aria-hidden="true" />}
+        aria-disabled={page === pages}
+        onClick={() => turn(Math.min(pages, page + 1))}
+      >
+        {words.next}
+      </Button>
+    </div>
   );
 }
 

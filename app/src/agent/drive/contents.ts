@@ -27,7 +27,7 @@ const READING_ON_MAX = 4;
  */
 const START_OVER_BYTES = 2 * 1024 * 1024;
 /** Longest wait for the space that starting over is to give. */
-const SPACE_MS_MAX = 2_000;
+const SPACE_MS_MAX = 10_000;
 /** Interval at which that is probed. */
 const SPACE_PROBE_MS = 50;
 /** A program asks for more of a content that has been edited at once, or never. */

@@ -41,6 +41,8 @@ export class Gatherer {
   /** Something else that is due, on the boot clock. */
   readonly #otherDueMs: () => number | undefined;
   readonly #paths = new Map<string, Gathered>();
+  /** When the first path is due, or earlier where what it waits for was put off since. */
+  #earliestMs = Infinity;
   #timer: Timer | undefined;
   #timerMs = Infinity;
   #isProbing = false;
@@ -103,19 +105,20 @@ export class Gatherer {
       isLed: isLed && before?.isLed !== false,
       writtenNs: before?.writtenNs,
     });
+    this.#earliestMs = Math.min(this.#earliestMs, dueMs);
     if (this.#paths.size > PATHS_MAX) this.#overflowed();
   }
 
   #overflowed(): void {
     this.#paths.clear();
+    this.#earliestMs = Infinity;
     this.#overflow();
   }
 
   /** Runs when the first is due. */
   #arm(): void {
     if (this.#isProbing || this.#isClosed) return;
-    let dueMs = this.#otherDueMs() ?? Infinity;
-    for (const gathered of this.#paths.values()) dueMs = Math.min(dueMs, gathered.dueMs);
+    const dueMs = Math.min(this.#earliestMs, this.#otherDueMs() ?? Infinity);
     if (dueMs === this.#timerMs && this.#timer !== undefined) return;
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -140,19 +143,27 @@ export class Gatherer {
 
   async #probeDue(): Promise<void> {
     if (this.#isProbing || this.#isClosed) return;
-    this.#isProbing = true;
     const nowMs = this.#clock.bootMs();
-    this.#probingSinceMs = nowMs;
     const paths: string[] = [];
     const named: string[] = [];
     const written = new Map<string, bigint>();
+    this.#earliestMs = Infinity;
     for (const [path, { dueMs, isLed, writtenNs }] of this.#paths) {
-      if (dueMs > nowMs) continue;
+      if (dueMs > nowMs) {
+        this.#earliestMs = Math.min(this.#earliestMs, dueMs);
+        continue;
+      }
       paths.push(path);
       if (!isLed) named.push(path);
       if (writtenNs !== undefined) written.set(path, writtenNs);
     }
     for (const path of paths) this.#paths.delete(path);
+    if (paths.length === 0 && (this.#otherDueMs() ?? Infinity) > nowMs) {
+      this.#arm();
+      return;
+    }
+    this.#isProbing = true;
+    this.#probingSinceMs = nowMs;
     this.#probingCount = paths.length;
     try {
       await this.#probe({ paths, named, written });
