@@ -22,7 +22,7 @@ const calls = new Calls({
   version: "page",
   lost: say("callLost"),
 });
-const store = new ViewStore<Head, AgentLists>(calls, AGENT_LISTS);
+const store = new ViewStore<Head, AgentLists>(calls, "view", { wants: AGENT_LISTS });
 createRoot(root).render(
   <StrictMode>
     <AgentContext value={{ calls, store }}>

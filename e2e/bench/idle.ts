@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { askServer } from "@runnel/server/admin";
 import { type Connection, type Dialer, LIMITS, LocalSecrets, RealClock, WsDialer, sleep } from "@runnel/shared";
 import { Sandbox, type ServerProcess, residentBytes } from "../src/harness/index.ts";
-import { bareConnection } from "../src/harness/wire-client.ts";
+import { bareConnection } from "../src/harness/clients/wire-client.ts";
 import type { BenchContext, Benchmark, Result } from "./benchmark.ts";
 
 const BARE_TLS = fileURLToPath(new URL("bare-tls.ts", import.meta.url));

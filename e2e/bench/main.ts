@@ -11,10 +11,18 @@ import { idleBenchmark } from "./idle.ts";
 import { localBenchmark } from "./local.ts";
 import { manyBenchmark } from "./many.ts";
 import { nativeBenchmark } from "./native/native.ts";
+import { pagesBenchmark } from "./pages.ts";
 import { LINES, wanBenchmark } from "./wan/wan.ts";
 import { SYSTEMS } from "./wan/systems.ts";
 
-const BENCHMARKS: readonly Benchmark[] = [nativeBenchmark, localBenchmark, manyBenchmark, idleBenchmark, wanBenchmark];
+const BENCHMARKS: readonly Benchmark[] = [
+  nativeBenchmark,
+  localBenchmark,
+  manyBenchmark,
+  idleBenchmark,
+  pagesBenchmark,
+  wanBenchmark,
+];
 const ROUNDS = 5;
 const SIZES: readonly BenchContext["size"][] = ["full", "small", "tiny"];
 const PARTS = [...LINES, ...SYSTEMS].map(({ name }) => name);

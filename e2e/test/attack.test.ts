@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { type Connection, ROOT_NODE, RealClock, WsDialer, sleep, checkResult } from "@runnel/shared";
 import { type Device, Sandbox, type ServerProcess, onMount, watchMemory } from "../src/harness/index.ts";
-import { bareConnection } from "../src/harness/wire-client.ts";
+import { bareConnection } from "../src/harness/clients/wire-client.ts";
 
 const ATTACKER = fileURLToPath(new URL("../src/attack/attacker.ts", import.meta.url));
 const LONG = process.env["RUNNEL_LONG"] === "1";

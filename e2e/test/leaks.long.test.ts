@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { LocalSecrets, WsDialer } from "@runnel/shared";
 import { Control, Sandbox, descriptorCount, mountsBelow, onMount, waitFor } from "../src/harness/index.ts";
-import { bareConnection } from "../src/harness/wire-client.ts";
+import { bareConnection } from "../src/harness/clients/wire-client.ts";
 
 const CYCLES = 1000;
 /** Everything that is made once and kept (threads, statements, sockets that wait to be reused) is there by then. */

@@ -293,12 +293,16 @@ test(
   async () => {
     const found: string[] = [];
     const views = [
-      { craft: windowPage, paths: ["/folders", "/conflicts", "/settings", "/help", "/savings"] },
-      { craft: consolePage, paths: [...CONSOLE_PATHS.filter((path) => path !== "/settings"), "/settings"] },
+      { craft: windowPage, from: "/add", paths: ["/folders", "/conflicts", "/settings", "/help", "/savings"] },
+      {
+        craft: consolePage,
+        from: "/account",
+        paths: [...CONSOLE_PATHS.filter((path) => path !== "/settings"), "/settings"],
+      },
     ];
-    for (const { craft, paths } of views) {
+    for (const { craft, from, paths } of views) {
       const { page, tap } = craft;
-      await goTo(page, "/add");
+      await goTo(page, from);
       tap.refusal = REFUSAL;
       for (const path of paths) {
         await goTo(page, path);

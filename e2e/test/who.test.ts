@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "no
 import { RunnelError, WsDialer } from "@runnel/shared";
 import { Sandbox, refusalOf, run, waitFor } from "../src/harness/index.ts";
 import type { Device, Json, Refusal, RunResult, ServerProcess } from "../src/harness/index.ts";
-import { bareConnection } from "../src/harness/wire-client.ts";
+import { bareConnection } from "../src/harness/clients/wire-client.ts";
 
 let sandbox: Sandbox;
 let server: ServerProcess;

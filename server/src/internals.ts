@@ -1,6 +1,8 @@
 // Classes of the server for whoever composes one on other ground than this machine's: a simulation.
 export type { AcceptedCommit } from "./content/content-store.ts";
 export { CONSOLE_VERBS } from "./console/verbs/index.ts";
+export type { ViewList } from "./console/views.ts";
+export type { ConnectionRow, LeaseRow, OpenFileRow, Overview, RecallRow } from "./live/rows.ts";
 export { BaseHolds } from "./content/folder/versions/base-holds.ts";
 export { SupersededVersions } from "./content/folder/apply/superseded-versions.ts";
 export { RootGuard } from "./content/folder/disk/root-guard.ts";

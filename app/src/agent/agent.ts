@@ -1,6 +1,6 @@
 // The agent: the drives of one user. It opens, keeps and ends mounts, and finds the one that a path leads into. What it
 // is asked is in src/verbs/; how a mount works is behind the interface Mount. One process builds one agent (main.ts).
-import { type Clock, fromSystemError, isRunnelMount, type Predicate, RunnelError } from "@runnel/shared";
+import { type Clock, fromSystemError, isRunnelMount, type Predicate, RunnelError, type ViewItem } from "@runnel/shared";
 import type { Pages } from "@runnel/shared/page";
 import type { Logger } from "pino";
 import { type AgentHome, makeFolder, type MountRecord } from "./control/host/agent-home.ts";
@@ -14,7 +14,6 @@ import type { KnownPlace, LoggedIn, LoggedOut, LoginRequest } from "./servers/lo
 import type { HistoryStore } from "./view/history-store.ts";
 import { History } from "./view/history.ts";
 import type { Happening } from "./view/mount-watch.ts";
-import type { ViewItem } from "./view/view-state.ts";
 import { Views } from "./view/views.ts";
 
 export interface AgentDeps {

@@ -1,6 +1,7 @@
 // runnel status --watch: follows the agent's view, on a terminal as a screen, else a line for each sentence that is
 // new.
-import { applied, type ViewState } from "../agent/view/view-state.ts";
+import { applied } from "@runnel/shared/base";
+import type { ViewState } from "../agent/view/view-state.ts";
 import { askRunningAgent } from "./agent-connection.ts";
 import type { Output } from "./output.ts";
 import { describeView } from "./view-screen.ts";

@@ -1,8 +1,8 @@
 // Follows the agent, and sees to it that there is one: starts it, finds it again when it was killed, after a delay that
 // grows while it does not stay, and maps the drives again that it left, or that are kept. An agent that was ended on
 // purpose is left alone until a person asks for it.
-import { type CallClient, type Clock, isRunnelError, RunnelError } from "@runnel/shared";
-import { applied, type ViewState } from "../agent/view/view-state.ts";
+import { applied, type CallClient, type Clock, isRunnelError, RunnelError } from "@runnel/shared";
+import type { ViewState } from "../agent/view/view-state.ts";
 import type { AGENT_TABLE } from "./agent-table.ts";
 import type { AgentState } from "./agent-state.ts";
 

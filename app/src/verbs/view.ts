@@ -1,6 +1,7 @@
 // view: the state of all drives, then its changes, until it is cancelled; for windows, and for `runnel status --watch`.
 import { z } from "zod";
-import { VIEW_LISTS, type ViewItem } from "../agent/view/view-state.ts";
+import type { ViewItem } from "@runnel/shared";
+import { VIEW_LISTS } from "../agent/view/view-state.ts";
 import type { ViewPart } from "../agent/view/views.ts";
 import { count, HeadSchema } from "./schemas.ts";
 import { agentVerb } from "./verb.ts";

@@ -1,6 +1,6 @@
 // watch: statistics again and again until it is cancelled, for programs that show them.
 import { z } from "zod";
-import { pause } from "../agent/view/pause.ts";
+import { pause } from "@runnel/shared/base";
 import { MeasuredMounts, text } from "./schemas.ts";
 import { measure } from "./stats.ts";
 import { agentVerb } from "./verb.ts";

@@ -2,14 +2,12 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { Head } from "../../src/agent/view/head.ts";
+import { applied, changesBetween, type ViewItem } from "@runnel/shared";
 import {
-  applied,
   bytesOf,
-  changesBetween,
   clip,
   fitted,
   SNAPSHOT_BYTES,
-  type ViewItem,
   type ViewLists,
   type ViewState,
   VIEW_LISTS,

@@ -2,7 +2,6 @@
 import { Cable, FileClock, Handshake, Hourglass, MoveVertical, Unplug } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { formatBytes, formatDuration, formatPercent, formatRate } from "@runnel/shared/ui/format.ts";
-import type { Answered } from "@runnel/shared/ui/use-answer.ts";
 import { Badge } from "@runnel/shared/ui/widgets/badge.tsx";
 import { Button } from "@runnel/shared/ui/widgets/button.tsx";
 import { type Column, DataTable, type DataTableProps } from "@runnel/shared/ui/widgets/data-table.tsx";
@@ -11,13 +10,11 @@ import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
 import { Empty } from "@runnel/shared/ui/widgets/notice.tsx";
 import { Progress } from "@runnel/shared/ui/widgets/progress.tsx";
 import type { ConnectionRow, LeaseRow, OpenFileRow, RecallRow, TransferRow } from "../../src/live/rows.ts";
-import { FOLLOW_MS, say, TABLE_WORDS, useConsole, useServer, useServerRows } from "../console.ts";
+import { type Followed, say, TABLE_WORDS, useConsole, useOverview } from "../console.ts";
 import { Failed } from "../parts/failed.tsx";
 import { PageHead, Tabs } from "../parts/page-head.tsx";
 
 const EMPTY_ICON = 28;
-/** Asks for what waits: another one asks for the leases themselves. */
-const ONE_ROW = { limit: 1 };
 
 export function LiveView({ tab }: { tab: string }): ReactNode {
   return (
@@ -47,15 +44,15 @@ export function LiveView({ tab }: { tab: string }): ReactNode {
 
 function Connections(): ReactNode {
   const { calls } = useConsole();
-  const answer = useServerRows<ConnectionRow>("connections", "connections", {}, FOLLOW_MS);
+  const followed = useOverview("connections");
   const [asked, setAsked] = useState<ConnectionRow>();
   return (
     <>
       <LiveTable
-        answer={answer}
+        followed={followed}
+        rows={followed.lists.connections}
         name={say("connections")}
         columns={CONNECTIONS}
-        keyOf={({ id }) => id}
         order="-since"
         empty={
           <Empty icon={<Cable size={EMPTY_ICON} aria-hidden="true" />} title={say("connectionsNone")}>
@@ -76,8 +73,8 @@ function Connections(): ReactNode {
           cancel={say("cancel")}
           close={() => setAsked(undefined)}
           confirm={async () => {
-            await calls.ask("disconnect", { connection: asked.id });
-            answer.again();
+            await calls.ask("disconnect", { connection: asked.key });
+            followed.again();
           }}
         />
       )}
@@ -86,12 +83,13 @@ function Connections(): ReactNode {
 }
 
 function OpenFiles(): ReactNode {
+  const followed = useOverview("openFiles");
   return (
     <LiveTable
-      answer={useServerRows<OpenFileRow>("openFiles", "openFiles", {}, FOLLOW_MS)}
+      followed={followed}
+      rows={followed.lists.openFiles}
       name={say("openFiles")}
       columns={OPEN_FILES}
-      keyOf={({ key }) => key}
       order="path"
       empty={
         <Empty icon={<FileClock size={EMPTY_ICON} aria-hidden="true" />} title={say("openFilesNone")}>
@@ -103,13 +101,14 @@ function OpenFiles(): ReactNode {
 }
 
 function Leases(): ReactNode {
+  const followed = useOverview("leases", "recalls");
   return (
     <LiveTable
-      answer={useServerRows<LeaseRow>("leases", "leases", {}, FOLLOW_MS)}
-      above={<Recalls />}
+      followed={followed}
+      rows={followed.lists.leases}
+      above={<Recalls recalls={followed.lists.recalls ?? []} />}
       name={say("leases")}
       columns={LEASES}
-      keyOf={({ key }) => key}
       order="name"
       empty={
         <Empty icon={<Handshake size={EMPTY_ICON} aria-hidden="true" />} title={say("leasesNone")}>
@@ -120,35 +119,38 @@ function Leases(): ReactNode {
   );
 }
 
-interface LiveTableProps<Row> extends Omit<DataTableProps<Row>, "words" | "rows" | "isFailed"> {
-  answer: Answered<readonly Row[]>;
+interface LiveTableProps<Row extends { key: string }> extends Omit<
+  DataTableProps<Row>,
+  "words" | "isFailed" | "keyOf"
+> {
+  followed: Followed;
   above?: ReactNode;
 }
 
 /** A table of what the server has now, under what went wrong. */
-function LiveTable<Row>({ answer: { result, problem, again }, above, ...table }: LiveTableProps<Row>): ReactNode {
+function LiveTable<Row extends { key: string }>({ followed, above, ...table }: LiveTableProps<Row>): ReactNode {
+  const { problem, again } = followed;
   return (
     <>
       <Failed problem={problem} again={again} />
       {above}
       <section className="card">
-        <DataTable words={TABLE_WORDS} rows={result} isFailed={problem !== ""} {...table} />
+        <DataTable words={TABLE_WORDS} isFailed={problem !== ""} keyOf={({ key }) => key} {...table} />
       </section>
     </>
   );
 }
 
 /** Changes that wait for somebody; drawn only while there are some. */
-function Recalls(): ReactNode {
-  const { result } = useServer<{ recalls: RecallRow[] }>("leases", ONE_ROW, FOLLOW_MS);
-  if (result === undefined || result.recalls.length === 0) return null;
+function Recalls({ recalls }: { recalls: readonly RecallRow[] }): ReactNode {
+  if (recalls.length === 0) return null;
   return (
     <section className="card" aria-live="polite">
       <header>
         <h2>{say("recalls")}</h2>
       </header>
       <ul className="lines">
-        {result.recalls.map(({ key, volume, path, waiting, lastsMs, holders }) => (
+        {recalls.map(({ key, volume, path, waiting, lastsMs, holders }) => (
           <li key={key}>
             <Hourglass size={18} className="quiet" aria-hidden="true" />
             <div className="name-cell">
@@ -172,12 +174,13 @@ function Recalls(): ReactNode {
 }
 
 function Transfers(): ReactNode {
+  const followed = useOverview("transfers");
   return (
     <LiveTable
-      answer={useServerRows<TransferRow>("transfers", "transfers", {}, FOLLOW_MS / 2)}
+      followed={followed}
+      rows={followed.lists.transfers}
       name={say("transfers")}
       columns={TRANSFERS}
-      keyOf={({ id }) => id}
       order="path"
       empty={
         <Empty icon={<MoveVertical size={EMPTY_ICON} aria-hidden="true" />} title={say("transfersNone")}>

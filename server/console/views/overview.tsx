@@ -7,7 +7,7 @@ import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
 import { Empty, Pending, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
 import { StateIcon } from "@runnel/shared/ui/widgets/state-icon.tsx";
 import type { Overview, VolumeRow } from "../../src/live/rows.ts";
-import { FOLLOW_MS, say, useServer } from "../console.ts";
+import { say, useOverview } from "../console.ts";
 import { Failed } from "../parts/failed.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 
@@ -18,12 +18,12 @@ const FIGURE_PIXELS = 118;
 const STORAGE_PIXELS = 150;
 
 export function OverviewView(): ReactNode {
-  const { result, problem, again } = useServer<Overview>("overview", {}, FOLLOW_MS);
+  const { head, lists, problem, again } = useOverview("volumes");
   return (
     <>
       <PageHead title={say("navOverview")} />
       <Failed problem={problem} again={again} />
-      {result === undefined ? (
+      {head === undefined ? (
         <Pending isFailed={problem !== ""}>
           <Skeleton height={HEALTH_PIXELS} />
           <Skeleton height={FIGURE_PIXELS} />
@@ -31,9 +31,9 @@ export function OverviewView(): ReactNode {
         </Pending>
       ) : (
         <>
-          <Health overview={result} />
-          <Figures overview={result} />
-          <Storage overview={result} />
+          <Health overview={head} />
+          <Figures overview={head} />
+          <Storage overview={head} volumes={lists.volumes ?? []} />
         </>
       )}
     </>
@@ -83,8 +83,7 @@ function Figures({ overview }: { overview: Overview }): ReactNode {
   );
 }
 
-function Storage({ overview }: { overview: Overview }): ReactNode {
-  const { volumes } = overview;
+function Storage({ overview, volumes }: { overview: Overview; volumes: readonly VolumeRow[] }): ReactNode {
   return (
     <section className="card">
       <header>

@@ -10,14 +10,14 @@ import { Menu } from "@runnel/shared/ui/widgets/menu.tsx";
 import { Empty } from "@runnel/shared/ui/widgets/notice.tsx";
 import { StateIcon } from "@runnel/shared/ui/widgets/state-icon.tsx";
 import type { VolumeRow } from "../../src/live/rows.ts";
-import { FOLLOW_MS, say, TABLE_WORDS, useConsole, useServer } from "../console.ts";
+import { say, TABLE_WORDS, useConsole, useVolumes } from "../console.ts";
 import { Failed } from "../parts/failed.tsx";
 import { MakeVolume } from "../parts/make-volume.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 
 export function VolumesView(): ReactNode {
   const { me } = useConsole();
-  const { result, problem, again } = useServer<{ volumes: VolumeRow[] }>("volumes", {}, FOLLOW_MS);
+  const { lists, problem, again } = useVolumes();
   const [makes, setMakes] = useState(false);
   const isAdmin = me.role === "admin";
   const make = (
@@ -36,7 +36,7 @@ export function VolumesView(): ReactNode {
           name={say("navVolumes")}
           words={TABLE_WORDS}
           columns={isAdmin ? COLUMNS : COLUMNS.filter(({ id }) => id === "name" || id === "size")}
-          rows={result?.volumes}
+          rows={lists.volumes}
           isFailed={problem !== ""}
           keyOf={({ name }) => name}
           order="name"

@@ -10,6 +10,7 @@ import type { Security } from "../auth/security.ts";
 import type { Engines } from "../engines.ts";
 import type { RunningServer } from "../server-api.ts";
 import type { ConsoleSession, ConsoleSessions } from "./console-sessions.ts";
+import type { Views } from "./views.ts";
 
 /** Facts about the server that its settings show. */
 export interface ConsoleFacts {
@@ -28,6 +29,7 @@ export interface ConsoleDeps extends ActDeps {
   engines: Engines;
   tries: SignInTries;
   sessions: ConsoleSessions;
+  views: Views;
   clock: Clock;
   facts: ConsoleFacts;
   /** Time of the wall clock at which the server started. */

@@ -5,6 +5,7 @@ import { type Clock, wallMs } from "@runnel/shared";
 import { addressFor } from "../admin/address.ts";
 import type { Security } from "../auth/security.ts";
 import { SignInTries } from "../auth/sign-in-tries.ts";
+import { Views } from "./views.ts";
 import type { Engines } from "../engines.ts";
 import type { RunningServer, ServerSettings } from "../server-api.ts";
 import { VERSION } from "../version.ts";
@@ -52,6 +53,7 @@ export function openConsole({ server, security, engines, clock, settings, warn }
       engines,
       tries: new SignInTries(clock),
       sessions,
+      views: new Views({ clock, engines, people }),
       clock,
       facts,
       startedMs: wallMs(clock),

@@ -1,5 +1,5 @@
 // Shows what goes on in a running server now: connections, open files, leases and who waits for whom, transfers. Read
-// from what the wire keeps anyway, when somebody looks. Lists are by key: a page ends with the key to go on after.
+// from what the wire keeps anyway, when somebody looks.
 import { type Clock, RunnelError } from "@runnel/shared";
 import type { Actor } from "../audit/audit-entry.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
@@ -11,8 +11,7 @@ import type { Volume } from "../volume/volume.ts";
 import type { ConnectionHandler } from "../wire/connection-handler.ts";
 import { ConnectionRates } from "./connection-rates.ts";
 import { Paths } from "./paths.ts";
-import type { ConnectionRow, LeaseRow, OpenFileRow, Page, RecallRow, RowsRequest, TransferRow } from "./rows.ts";
-import { ROWS_MAX } from "./rows.ts";
+import type { ConnectionRow, LeaseRow, OpenFileRow, RecallRow, TransferRow } from "./rows.ts";
 
 /** Names that are said of those who wait, or are waited for. */
 const NAMES_MAX = 20;
@@ -44,29 +43,20 @@ export class Live {
   }
 
   /** Lists connections whose device is known, or that are of the server's own user, the oldest first. */
-  connections({ after, limit = ROWS_MAX }: RowsRequest = {}): Page<ConnectionRow> {
-    const from = numberOf(after);
+  connections(): ConnectionRow[] {
     const whose = this.#whose();
-    const all = this.#known().filter(({ id }) => id > from);
-    const rows = all.slice(0, limit).map((handler) => this.#connectionRow(handler, whose));
-    return page(rows, all.length > limit, ({ id }) => id);
+    return this.#known().map((handler) => this.#connectionRow(handler, whose));
   }
 
-  /** Lists files that clients had open lately, by the connection. */
-  async openFiles({ after = "", limit = ROWS_MAX }: RowsRequest = {}): Promise<Page<OpenFileRow>> {
-    const [fromConnection = 0, fromChannel = 0, fromNode = 0] = after.split(".").map(numberOf);
+  /** Lists files that clients had open lately, by the connection; `max` at most. */
+  async openFiles(max: number): Promise<OpenFileRow[]> {
     const whose = this.#whose();
     const paths = this.#paths();
     const rows: OpenFileRow[] = [];
     for (const handler of this.#known()) {
-      if (handler.id < fromConnection) continue;
-      for (const { channel, volume, holder, ...attachment } of attachmentsOf(handler)) {
-        const isFrom = handler.id === fromConnection;
-        if (isFrom && channel < fromChannel) continue;
-        const nodes = attachment.nodes.toSorted((a, b) => a - b);
-        for (const node of nodes) {
-          if (isFrom && channel === fromChannel && node <= fromNode) continue;
-          if (rows.length === limit) return page(rows, true, ({ key }) => key);
+      for (const { channel, volume, holder, filesRead } of attachmentsOf(handler)) {
+        for (const node of filesRead().toSorted((a, b) => a - b)) {
+          if (rows.length === max) return rows;
           const path = await paths(volume).of(node);
           const { who, sinceMs } = holder;
           const key = `${handler.id}.${channel}.${node}`;
@@ -74,21 +64,19 @@ export class Live {
         }
       }
     }
-    return page(rows, false, ({ key }) => key);
+    return rows;
   }
 
   /** Lists who follows a volume, or has a lease on it, in the order in which they attached. */
-  leases({ after, limit = ROWS_MAX }: RowsRequest = {}): Page<LeaseRow> {
-    const from = numberOf(after);
+  leases(): LeaseRow[] {
     const whose = this.#whose();
     const nowMs = this.#deps.clock.bootMs();
-    const found = this.#deps.server.served.open.flatMap((volume) => {
-      const holders = volume.feed.list().filter(({ id }) => id > from);
-      return holders.map((holder) => ({ volume, holder }));
-    });
+    const found = this.#deps.server.served.open.flatMap((volume) =>
+      volume.feed.list().map((holder) => ({ volume, holder })),
+    );
     found.sort((a, b) => a.holder.id - b.holder.id);
     const waits = this.#waitingFor(whose);
-    const rows = found.slice(0, limit).map(({ volume, holder }): LeaseRow => {
+    return found.map(({ volume, holder }): LeaseRow => {
       const { id, device, who, sender, followsAll, follows, leaseUntilMs, due } = holder;
       return {
         key: String(id),
@@ -102,7 +90,6 @@ export class Live {
         waits: [...(waits.get(holder) ?? [])].slice(0, NAMES_MAX),
       };
     });
-    return page(rows, found.length > limit, ({ key }) => key);
   }
 
   /** Lists changes that wait for somebody else's acknowledgement, those that wait longest first. */
@@ -127,25 +114,22 @@ export class Live {
     );
   }
 
-  /** Lists contents that move now, by the connection. */
-  async transfers({ after = "", limit = ROWS_MAX }: RowsRequest = {}): Promise<Page<TransferRow>> {
-    const [fromConnection = 0, fromId = 0] = after.split(".").map(numberOf);
+  /** Lists contents that move now, by the connection; `max` at most. */
+  async transfers(max: number): Promise<TransferRow[]> {
     const whose = this.#whose();
     const paths = this.#paths();
     const rows: TransferRow[] = [];
     for (const handler of this.#known()) {
-      if (handler.id < fromConnection) continue;
       const moving = handler.attached.flatMap(({ volume, transfers }) =>
         transfers.list().map((transfer) => ({ volume, transfer })),
       );
       for (const { volume, transfer } of moving.toSorted((a, b) => a.transfer.id - b.transfer.id)) {
-        if (handler.id === fromConnection && transfer.id <= fromId) continue;
-        if (rows.length === limit) return page(rows, true, ({ id }) => id);
+        if (rows.length === max) return rows;
         transfer.sample();
         const { direction, node, totalBytes, progress, bytesPerSecond } = transfer;
         const reused = direction === "up" ? progress.doneBytes - progress.movedBytes : transfer.reusedBytes;
         rows.push({
-          id: `${handler.id}.${transfer.id}`,
+          key: `${handler.id}.${transfer.id}`,
           volume: volume.name,
           path: await paths(volume).of(node),
           direction,
@@ -157,7 +141,7 @@ export class Live {
         });
       }
     }
-    return page(rows, false, ({ id }) => id);
+    return rows;
   }
 
   get transferCount(): number {
@@ -197,7 +181,7 @@ export class Live {
   #connectionRow(handler: ConnectionHandler, whose: WhoseOf): ConnectionRow {
     const { id, deviceId = "", who, address, attached, sinceMs, requestsWaiting } = handler;
     return {
-      id: String(id),
+      key: String(id),
       ...whose(deviceId),
       who,
       address,
@@ -247,20 +231,10 @@ export class Live {
 
 function attachmentsOf(
   handler: ConnectionHandler,
-): { channel: number; volume: Volume; holder: Holder; nodes: number[] }[] {
+): { channel: number; volume: Volume; holder: Holder; filesRead(): number[] }[] {
   const attached = handler.attached.map((attachment) => {
     const { channel, volume, holder } = attachment;
-    return { channel: channel.id, volume, holder, nodes: attachment.filesRead() };
+    return { channel: channel.id, volume, holder, filesRead: () => attachment.filesRead() };
   });
   return attached.toSorted((a, b) => a.channel - b.channel);
-}
-
-/** Returns 0, which no key has, for what is none. */
-function numberOf(key = ""): number {
-  return /^\d{1,15}$/.test(key) ? Number(key) : 0;
-}
-
-function page<Row>(rows: Row[], hasMore: boolean, keyOf: (row: Row) => string): Page<Row> {
-  const last = rows.at(-1);
-  return { rows, after: hasMore && last !== undefined ? keyOf(last) : null };
 }

@@ -20,7 +20,7 @@ export interface RowsRequest {
 const whose = { device: z.string(), name: z.string(), person: z.string() };
 
 export const ConnectionRow = z.object({
-  id: z.string(),
+  key: z.string(),
   ...whose,
   /** Name that the client calls itself. */
   who: z.string(),
@@ -81,7 +81,7 @@ export const LeaseRow = z.object({
 export type LeaseRow = z.output<typeof LeaseRow>;
 
 export const TransferRow = z.object({
-  id: z.string(),
+  key: z.string(),
   volume: z.string(),
   path: z.string(),
   direction: z.enum(["up", "down"]),
@@ -105,6 +105,7 @@ const Counted = z.object({
 });
 
 export const VolumeRow = z.object({
+  key: z.string(),
   name: z.string(),
   folder: z.string(),
   state: StateName,
@@ -149,9 +150,6 @@ export const Overview = z.object({
   /** Disk with the logs and indexes. */
   dataFreeBytes: bytes,
   dataTotalBytes: bytes,
-  volumes: z.array(VolumeRow),
-  /** Volumes that had no place in `volumes`. */
-  omitted: z.number(),
 });
 export type Overview = z.output<typeof Overview>;
 

@@ -12,8 +12,6 @@ import { type DiskFacts, type VolumeFacts, serverHead, volumeProblem } from "./s
 
 /** Time for which a disk's answer counts. */
 const SPACE_MS = 2_000;
-/** Volumes that an overview names. */
-const VOLUMES_MAX = 100;
 
 export interface OverviewDeps {
   clock: Clock;
@@ -55,10 +53,9 @@ export class ServerOverview {
     );
   }
 
-  /** The overview, without who may see it: that is for its caller. */
-  async overview(): Promise<Overview> {
+  /** The overview, of the rows of all volumes. Who may see it is for its caller. */
+  async overview(rows: readonly VolumeRow[]): Promise<Overview> {
     const { clock, devices, live, server, root, hostname } = this.#deps;
-    const rows = await this.volumes();
     const data = await this.#space(root);
     const on = live.devicesOn();
     on.delete("");
@@ -90,8 +87,6 @@ export class ServerOverview {
       wireBytes: sentBytes + receivedBytes,
       dataFreeBytes: data?.availableBytes ?? 0,
       dataTotalBytes: data?.totalBytes ?? 0,
-      volumes: rows.slice(0, VOLUMES_MAX),
-      omitted: Math.max(0, rows.length - VOLUMES_MAX),
     };
   }
 
@@ -103,6 +98,7 @@ export class ServerOverview {
     const facts = factsOf(served);
     const { state, problem } = volumeProblem(facts);
     return {
+      key: name,
       name,
       folder,
       state: facts.isOpening ? "working" : state,

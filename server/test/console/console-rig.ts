@@ -26,6 +26,7 @@ import {
 import type { AuditEntry } from "../../src/audit/audit-entry.ts";
 import { type Security, openSecurity } from "../../src/auth/security.ts";
 import { SignInTries } from "../../src/auth/sign-in-tries.ts";
+import { Views } from "../../src/console/views.ts";
 import { ConsoleHosts } from "../../src/console/console-hosts.ts";
 import { ConsoleSessions } from "../../src/console/console-sessions.ts";
 import { Console } from "../../src/console/console.ts";
@@ -92,14 +93,16 @@ export class ConsoleRig {
     const volumes = [{ name: "docs", folder: "/srv/docs", volume: { epoch: "e" }, unavailable: undefined }];
     const server = { url: `wss://127.0.0.1:${port}`, volumes, connected: () => false, openers: async () => [] };
     const sessions = new ConsoleSessions(clock);
+    // Verbs that need more of them have tests of their own (server/test/live/), and with a real server.
+    const engines = { overview: { volumes: async () => [] } };
     const deps = {
       server: server as unknown as RunningServer,
       security,
       hostname: "files",
       people: security.people,
-      // Verbs that need more of them have tests of their own (server/test/live/), and with a real server.
-      engines: { overview: { volumes: async () => [] } } as unknown as Engines,
+      engines: engines as unknown as Engines,
       tries: new SignInTries(clock),
+      views: new Views({ clock, engines: engines as unknown as Engines, people: security.people }),
       sessions,
       clock,
       facts: { version: "1.2.3", listen: `127.0.0.1:${port}`, addresses: [], dataFolder: "/data" },

@@ -35,8 +35,9 @@ class OtherEnd {
 
 test("a view follows its snapshot and its changes, and keeps what it knew while the line is lost", async () => {
   const other = new OtherEnd();
-  const store = new ViewStore<string, Lists>(other.calls, ["drives"]);
-  expect(store.get()).toEqual({ line: "connecting", shown: undefined });
+  const store = new ViewStore<string, Lists>(other.calls, "view", { wants: ["drives"] });
+  store.listen(() => undefined);
+  expect(store.get()).toEqual({ line: "connecting", shown: undefined, problem: "" });
   const id = await other.greet();
   const snapshot = {
     head: "one",
@@ -49,7 +50,7 @@ test("a view follows its snapshot and its changes, and keeps what it knew while 
     omitted: {},
   };
   other.say({ id, part: { snapshot } });
-  expect(store.get()).toEqual({ line: "live", shown: snapshot });
+  expect(store.get()).toEqual({ line: "live", shown: snapshot, problem: "" });
   const drives = {
     put: [
       { key: "c", files: 3 },
@@ -70,8 +71,36 @@ test("a view follows its snapshot and its changes, and keeps what it knew while 
   };
   expect(store.get().shown).toEqual(shown);
   other.events?.closed(false);
-  expect(store.get()).toEqual({ line: "lost", shown });
+  expect(store.get()).toEqual({ line: "lost", shown, problem: "" });
   await expect(other.calls.ask("status")).rejects.toMatchObject({ kind: "Unavailable", message: "Lost." });
+  other.calls.close();
+});
+
+test("a view is followed while somebody listens, and asked for again where it was refused", async () => {
+  const other = new OtherEnd();
+  const store = new ViewStore<string, Lists>(other.calls, "view", {});
+  await other.greet();
+  const asked = (): number => other.sent.filter(({ request }) => request?.verb === "view").length;
+  expect(asked()).toBe(0);
+  const leave = store.listen(() => undefined);
+  expect(asked()).toBe(1);
+  const [, first] = other.sent;
+  leave();
+  expect(other.sent.at(-1)).toEqual({ cancel: first?.id });
+  other.say({ id: first?.id ?? 0, part: { snapshot: { head: "late", lists: {}, omitted: {} } } });
+  expect(store.get().shown).toBeUndefined();
+
+  const leaveAgain = store.listen(() => undefined);
+  const second = other.sent.at(-1)?.id ?? 0;
+  other.say({ id: second, error: { kind: "Busy", message: "Too many pages." } });
+  await Promise.resolve();
+  await Promise.resolve();
+  expect(store.get().problem).toBe("Too many pages.");
+  store.again();
+  expect(asked()).toBe(3);
+  other.say({ id: other.sent.at(-1)?.id ?? 0, part: { snapshot: { head: "one", lists: {}, omitted: {} } } });
+  expect(store.get()).toMatchObject({ problem: "", shown: { head: "one" } });
+  leaveAgain();
   other.calls.close();
 });
 

@@ -1,9 +1,9 @@
 // Remembers for people: the activity log and the savings ledger. Collects from the mounts every two seconds, and at
 // their end; writes to the agent's home. Nothing of it ever fails or holds up a drive: where it cannot be written, it
 // is logged once and the agent goes on without.
-import { type Clock, fromSystemError, RunnelError, type Timer } from "@runnel/shared/base";
+import { type Clock, fromSystemError, RunnelError, type Timer, type ViewItem } from "@runnel/shared/base";
 import { ActivityLog, type ActivityEntry } from "./activity.ts";
-import { clip, type ViewItem } from "./view-state.ts";
+import { clip } from "./view-state.ts";
 import { describeActivity } from "./describe-activity.ts";
 import type { HistoryStore } from "./history-store.ts";
 import type { DrivePlace, Ledger } from "./ledger.ts";

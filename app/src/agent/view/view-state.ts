@@ -1,36 +1,14 @@
-// The state that a view shows: a head, and lists whose items have keys. Pure: fits it into a bound, and says what has
-// changed since the state before.
+// The state of the agent that a view shows. Pure: fits it into a bound.
+import type * as shared from "@runnel/shared";
+import type { ViewItem } from "@runnel/shared";
 import type { Head } from "./head.ts";
 
 export const VIEW_LISTS = ["drives", "transfers", "lately"] as const;
 export type ViewList = (typeof VIEW_LISTS)[number];
 
-/** An item of a list; what else it has is the list's. */
-export interface ViewItem {
-  key: string;
-}
-
-/** Lists that were asked for, in the order in which they are shown. */
-export type ViewLists = Partial<Record<ViewList, ViewItem[]>>;
-
-export interface ViewState {
-  head: Head;
-  lists: ViewLists;
-  /** Items of a list that had no place in it. */
-  omitted: Partial<Record<ViewList, number>>;
-}
-
-export interface ListChange {
-  /** Items that are new or have changed. */
-  put: ViewItem[];
-  gone: string[];
-}
-
-export interface ViewChanges {
-  head?: Head;
-  lists: Partial<Record<ViewList, ListChange>>;
-  omitted?: ViewState["omitted"];
-}
+export type ViewLists = ViewState["lists"];
+export type ViewState = shared.ViewState<Head, ViewList>;
+export type ViewChanges = shared.ViewChanges<Head, ViewList>;
 
 /** A snapshot is not longer than this, as JSON in UTF-8. */
 export const SNAPSHOT_BYTES = 32 * 1024;
@@ -69,40 +47,6 @@ export function fitted(head: Head, lists: ViewLists): ViewState {
   return state;
 }
 
-/** Says what has changed. @returns undefined when nothing has. */
-export function changesBetween(before: ViewState, now: ViewState): ViewChanges | undefined {
-  const changes: ViewChanges = { lists: {} };
-  if (textOf(before.head) !== textOf(now.head)) changes.head = now.head;
-  if (textOf(before.omitted) !== textOf(now.omitted)) changes.omitted = now.omitted;
-  for (const list of VIEW_LISTS) {
-    const change = changeOf(before.lists[list] ?? [], now.lists[list] ?? []);
-    if (change.put.length + change.gone.length > 0) changes.lists[list] = change;
-  }
-  const isSame = changes.head === undefined && changes.omitted === undefined && Object.keys(changes.lists).length === 0;
-  return isSame ? undefined : changes;
-}
-
-/** Returns the state that changes lead to. */
-export function applied(state: ViewState, changes: ViewChanges): ViewState {
-  const lists: ViewLists = { ...state.lists };
-  for (const list of VIEW_LISTS) {
-    const change = changes.lists[list];
-    if (change === undefined) continue;
-    const items = new Map((lists[list] ?? []).map((item) => [item.key, item]));
-    for (const key of change.gone) items.delete(key);
-    for (const item of change.put) items.set(item.key, item);
-    lists[list] = [...items.values()];
-  }
-  return { head: changes.head ?? state.head, lists, omitted: changes.omitted ?? state.omitted };
-}
-
-function changeOf(before: readonly ViewItem[], now: readonly ViewItem[]): ListChange {
-  const texts = new Map(before.map((item) => [item.key, textOf(item)]));
-  const put = now.filter((item) => texts.get(item.key) !== textOf(item));
-  const keys = new Set(now.map(({ key }) => key));
-  return { put, gone: before.filter(({ key }) => !keys.has(key)).map(({ key }) => key) };
-}
-
 /** Shortens a text that somebody else may have chosen: its beginning and its end stay. */
 export function clip(text: string, charactersMax: number = ITEM_TEXT_MAX): string {
   if (text.length <= charactersMax) return text;
@@ -110,10 +54,6 @@ export function clip(text: string, charactersMax: number = ITEM_TEXT_MAX): strin
   return `${text.slice(0, half)}…${text.slice(-half)}`;
 }
 
-function textOf(value: unknown): string {
-  return JSON.stringify(value);
-}
-
 export function bytesOf(value: unknown): number {
-  return Buffer.byteLength(textOf(value));
+  return Buffer.byteLength(JSON.stringify(value));
 }

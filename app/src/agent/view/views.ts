@@ -1,13 +1,12 @@
 // Shows the state of the agent to whoever follows it: a snapshot, then what changes, at most four times a second. The
 // state is worked out once for all followers, and not at all while there are none. A follower that does not read is
 // sent nothing more until it does: changes wait as the state that they lead to.
-import { type Call, type Clock, RunnelError } from "@runnel/shared/base";
+import { type Call, changesBetween, type Clock, pause, RunnelError, type ViewItem } from "@runnel/shared/base";
 import type { MountStatus } from "../mount-status.ts";
 import type { Head } from "./head.ts";
 import { headOf } from "./head.ts";
-import { pause } from "./pause.ts";
 import type { LiveTransfer } from "./transfers.ts";
-import { bytesOf, changesBetween, clip, fitted, type ViewItem, type ViewList, type ViewLists } from "./view-state.ts";
+import { bytesOf, clip, fitted, type ViewList, type ViewLists } from "./view-state.ts";
 import type { ViewChanges, ViewState } from "./view-state.ts";
 
 /** Interval between two parts. */

@@ -4,10 +4,10 @@ import { devices, revoke, setRight } from "./devices.ts";
 import { invite, invites, withdraw } from "./invites.ts";
 import { addPerson, changePerson, people, removePerson } from "./people.ts";
 import { endSession, sessions, setPassword, signOut } from "./sessions.ts";
-import { connections, disconnect, leases, openFiles, transfers } from "./live.ts";
-import { overview } from "./overview.ts";
+import { disconnect } from "./live.ts";
 import { settings } from "./settings.ts";
 import { browse, createVolume, offered, setVolume, volumes } from "./volumes.ts";
+import { view, viewVolumes } from "./view.ts";
 import { whoAmI } from "./who-am-i.ts";
 
 export const CONSOLE_VERBS = {
@@ -29,15 +29,12 @@ export const CONSOLE_VERBS = {
   audit,
   auditCsv,
   settings,
-  overview,
+  view,
+  viewVolumes,
   volumes,
   createVolume,
   setVolume,
   browse,
   offered,
-  connections,
-  openFiles,
-  leases,
-  transfers,
   disconnect,
 };

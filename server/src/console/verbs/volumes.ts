@@ -14,14 +14,18 @@ export const volumes = consoleVerb(
   {
     role: "user",
     async handle(deps, _request, caller) {
-      const rows = await deps.engines.overview.volumes();
-      const own = ownVolumes(deps, caller);
-      if (own === undefined) return { volumes: rows };
-      // A place on the server is no concern of who only uses it.
-      return { volumes: rows.filter((row) => own.has(row.name)).map((row) => ({ ...row, folder: "" })) };
+      return { volumes: shownVolumes(deps, caller, await deps.engines.overview.volumes()) };
     },
   },
 );
+
+/** Returns of rows what their caller may see. */
+export function shownVolumes(deps: ConsoleDeps, caller: Caller, rows: readonly VolumeRow[]): VolumeRow[] {
+  const own = ownVolumes(deps, caller);
+  if (own === undefined) return [...rows];
+  // A place on the server is no concern of who only uses it.
+  return rows.filter((row) => own.has(row.name)).map((row) => ({ ...row, folder: "" }));
+}
 
 export const createVolume = consoleVerb(
   { asks: z.object({ name, folder: path }), gives: z.object({ name: z.string() }) },

@@ -1,5 +1,5 @@
 // Waits on a clock until a signal.
-import type { Clock, Timer } from "@runnel/shared";
+import type { Clock, Timer } from "./clock.ts";
 
 export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((done) => {
