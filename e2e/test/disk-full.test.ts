@@ -1,7 +1,7 @@
 // A full disk, wherever it is: programs are told, what was there stays, status says what is full, and work goes on when
 // there is room, all without a restart.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SmallDisk } from "../src/crash/index.ts";
 import { type Device, Sandbox, type ServerProcess, noise, onMount, run, waitFor } from "../src/harness/index.ts";
@@ -63,7 +63,15 @@ async function start(place: "served" | "data" | "home" | "cache"): Promise<Small
     'echo old > "$1/old"; echo base > "$1/appended"; cp "$1/../small" "$1/kept"; cat "$1/old" "$1/kept" > /dev/null',
   );
   await device.flush(drive, { up: true });
+  await settled();
   return disk;
+}
+
+/** Waits until the cache has what was saved: the agent has let go of its own copies then. */
+async function settled(): Promise<void> {
+  const mounts = join(device.home, "mounts");
+  const copies = (): string[] => readdirSync(mounts).flatMap((mount) => readdirSync(join(mounts, mount, "data")));
+  await waitFor(() => copies().length === 0, 20_000, "what was saved to be in the cache");
 }
 
 function volumes(): { volumes: Record<string, string>; data: string } {

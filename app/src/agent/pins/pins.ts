@@ -147,7 +147,7 @@ export class Pins {
     const lacking = this.#lackingBytes();
     if (lacking > 0)
       problems.push(
-        `What is pinned needs ${shown(lacking)} more than the cache may take (${shown(cacheBytes)}). Unpin something, or let the cache take more: runnel cache-size.`,
+        `What is pinned needs ${shown(lacking)} more than the cache may take (${shown(cacheBytes)}). Unpin something, or let the cache take more: runnel set --cache-size.`,
       );
     const failed = this.#trees.flatMap((tree) => [...tree.failed]);
     const [first] = failed;
@@ -331,7 +331,7 @@ export class Pins {
       throw new RunnelError(
         "Quota",
         "pin",
-        `${what} (${shown(tree.all.bytes)}) is not pinned: it needs ${shown(lacking)} more than the cache may take (${shown(cacheBytes)}) beside what is pinned already. Unpin something, or let the cache take more: runnel cache-size.`,
+        `${what} (${shown(tree.all.bytes)}) is not pinned: it needs ${shown(lacking)} more than the cache may take (${shown(cacheBytes)}) beside what is pinned already. Unpin something, or let the cache take more: runnel set --cache-size.`,
       );
     const { availableBytes } = await cacheRoot.space();
     // The cache may have some of it already; the rest gives way to it.

@@ -36,12 +36,16 @@ catch (error) { process.exit(error.code === "ENOTCONN" || error.code === "ECONNA
 const PROBE_DEAD = 3;
 
 /**
- * Run until file 3 is closed, or until its parent has died (SIGHUP): then it ends the connection of the device
- * MAJOR:$1, if that is still a drive's (Documentation/filesystems/fuse.rst, "Control filesystem").
+ * Run until a line comes over file 3, or until its parent has died: the kernel says so by SIGHUP, or file 3 ends
+ * without a line. Then it ends the connection of the device MAJOR:$1, if that is still a drive's
+ * (Documentation/filesystems/fuse.rst, "Control filesystem"). Neither sign suffices: a process that cannot die keeps
+ * its files open, and one that can has closed them a moment before the kernel tells of its death.
  */
 const GUARD_SCRIPT = `
-trap 'grep -q " 0:$1 .* - fuse.runnel " /proc/self/mountinfo && echo 1 > "/sys/fs/fuse/connections/$1/abort"; exit' HUP
-cat <&3 > /dev/null & wait`;
+end() { grep -q " 0:$1 .* - fuse.runnel " /proc/self/mountinfo && echo 1 > "/sys/fs/fuse/connections/$1/abort"; exit; }
+trap 'end "$1"' HUP
+grep -q . <&3 & wait $! || end "$1"`;
+const DISPOSED = "disposed\n";
 
 export class LinuxMountTable implements MountTable {
   readonly #clock: Clock;
@@ -87,7 +91,7 @@ export class LinuxMountTable implements MountTable {
     guard.unref();
     const pipe = guard.stdio[3] as Socket | null;
     pipe?.on("error", () => undefined).unref();
-    return { [Symbol.dispose]: () => pipe?.destroy() };
+    return { [Symbol.dispose]: () => pipe?.end(DISPOSED) };
   }
 
   /** The exit code; undefined when the program could not run or was stopped at the deadline. */
