@@ -19,8 +19,8 @@ export const VIEW_EVERY_MS = 1_000;
 const FOLLOWERS_MAX = 256;
 /** Items of a list that are shown. */
 const ITEMS_MAX = 10_000;
-/** Items of one list that a part brings, so that the first one comes soon. */
-const PART_ITEMS = 100;
+/** Bytes of items, as JSON in UTF-8, that a part brings, so that the first one comes soon. */
+const PART_BYTES = 24 * 1024;
 
 export const VIEW_LISTS = ["volumes", "connections", "openFiles", "leases", "recalls", "transfers"] as const;
 export type ViewList = (typeof VIEW_LISTS)[number];
@@ -130,8 +130,12 @@ function fitted(head: ViewHead, lists: State["lists"]): State {
   return state;
 }
 
+/** Returns the items that have a place in a first part, which the lists share. */
 function firstOf(lists: State["lists"]): State["lists"] {
-  return Object.fromEntries(Object.entries(lists).map(([list, items]) => [list, items.slice(0, PART_ITEMS)]));
+  const all = Object.entries(lists);
+  return Object.fromEntries(
+    all.map(([list, items]) => [list, pieces(items, PART_BYTES / all.length).next().value ?? []]),
+  );
 }
 
 /** Splits changes, so that none is long. */
@@ -139,7 +143,23 @@ function* inParts({ lists, ...rest }: ViewChanges<ViewHead, ViewList>): Generato
   if (Object.keys(rest).length > 0) yield { ...rest, lists: {} };
   for (const [list, { put, gone }] of Object.entries(lists)) {
     if (gone.length > 0) yield { lists: { [list]: { put: [], gone } } };
-    for (let at = 0; at < put.length; at += PART_ITEMS)
-      yield { lists: { [list]: { put: put.slice(at, at + PART_ITEMS), gone: [] } } };
+    for (const piece of pieces(put, PART_BYTES)) yield { lists: { [list]: { put: piece, gone: [] } } };
   }
+}
+
+/** Splits items into pieces of so many bytes, but of one item at least. */
+function* pieces(items: readonly ViewItem[], bytesMax: number): Generator<ViewItem[]> {
+  let piece: ViewItem[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const itemBytes = Buffer.byteLength(JSON.stringify(item)) + 1;
+    if (piece.length > 0 && bytes + itemBytes > bytesMax) {
+      yield piece;
+      piece = [];
+      bytes = 0;
+    }
+    piece.push(item);
+    bytes += itemBytes;
+  }
+  if (piece.length > 0) yield piece;
 }

@@ -1,5 +1,5 @@
 // The running server as a page follows it, until it is cancelled: the overview and lists for admins, volumes for
-// everybody. Looking is one entry of the audit log each time that it begins.
+// everybody. Looking at what others do is in the audit log, once when it begins.
 import type { ViewItem } from "@runnel/shared";
 import { z } from "zod";
 import { Overview } from "../../live/rows.ts";
@@ -30,7 +30,7 @@ export const view = consoleVerb(
   {
     role: "admin",
     async handle({ security, views }, { wants }, { actor }, call) {
-      security.audit.note({ who: actor, act: "live", result: "done" });
+      if (wants.some((list) => list !== "volumes")) security.audit.note({ who: actor, act: "live", result: "done" });
       await views.follow(wants, call);
       return {};
     },
