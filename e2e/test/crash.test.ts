@@ -6,9 +6,11 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { CrashRig, type Stop, type Work } from "../src/crash/index.ts";
 import { isAlive, run, waitFor } from "../src/harness/index.ts";
 
+const CLOSE_GUARD = fileURLToPath(new URL("../src/crash/close-guard.ts", import.meta.url));
 const LONG = process.env["RUNNEL_LONG"] === "1";
 /** Factor by which the stops of a long run lie closer: there are thousands of changes, and each stop takes seconds. */
 const LONG_FINER = 9;
@@ -175,6 +177,20 @@ describe("a killed agent whose connection to the kernel something keeps open", (
       holder.kill("SIGKILL");
     }
   }, 240_000);
+});
+
+describe("the guard of a drive", () => {
+  test("ends it when its pipe ends without a word, before the kernel tells of the agent's death", async () => {
+    const guarded = spawn(process.execPath, [CLOSE_GUARD, rig.drive], { stdio: ["pipe", "pipe", "inherit"] });
+    try {
+      await once(guarded.stdout, "data");
+      const told = async (): Promise<string> =>
+        (await run("stat", [join(rig.drive, "name")], { deadlineMs: TOLD_MS })).stderr;
+      await waitFor(async () => /not connected|abort/.test(await told()), TOLD_MS, "the drive to end");
+    } finally {
+      guarded.kill("SIGKILL");
+    }
+  }, 60_000);
 });
 
 /** Takes a share in a process's connections to the kernel, until it is killed. argv: PID */
