@@ -2,9 +2,8 @@
 // of the machine. What its doors refuse in detail is the server's own tests' (server/test/console/).
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { chmodSync, existsSync, statSync } from "node:fs";
-import { CallClient, RealClock, WsCarrier } from "@runnel/shared";
-import { CONSOLE_VERBS } from "@runnel/server/internals";
 import { type Answer, ask, dial, enterByLink, type WebSocket } from "@runnel/shared/test/calls/bent-browser.ts";
+import { type ConsolePage, enterConsole } from "../src/harness/clients/console-page.ts";
 import { type Device, LAUNCHER, type ServerProcess, run, Sandbox } from "../src/harness/index.ts";
 
 const PASSWORD = "correct horse battery";
@@ -38,25 +37,13 @@ function post(path: string, body: object): Promise<Answer> {
   return ask(server.port, path, { isSecure: true, method: "POST", headers, body: JSON.stringify(body) });
 }
 
-async function openClient(
-  dialled: Promise<{ socket: WebSocket }>,
-  session: string,
-): Promise<CallClient<typeof CONSOLE_VERBS>> {
+async function openClient(dialled: Promise<{ socket: WebSocket }>, session: string): Promise<ConsolePage> {
   const { socket } = await dialled;
   sockets.push(socket);
-  socket.send(JSON.stringify({ session }));
-  const opened = await CallClient.open(new WsCarrier(socket), CONSOLE_VERBS, {
-    hello: { protocol: 1, version: "page", features: [] },
-    clock: new RealClock(),
-    deadlineMs: 10_000,
-    operation: "ask",
-    sentences: { silent: "Silent.", ended: "Ended.", notUnderstood: "Not understood." },
-  });
-  if (opened === undefined) throw new Error("The console did not let the page in.");
-  return opened.client;
+  return enterConsole(socket, session);
 }
 
-function page(answer: Answer): Promise<CallClient<typeof CONSOLE_VERBS>> {
+function page(answer: Answer): Promise<ConsolePage> {
   const cookie = answer.headers["set-cookie"]?.[0]?.split(";", 1)[0] ?? "";
   const origin = `https://127.0.0.1:${server.port}`;
   return openClient(dial(server.port, { origin, cookie }, "/calls", true), "");
