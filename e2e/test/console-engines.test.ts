@@ -148,6 +148,16 @@ test("a volume is made of an offered folder, mounted at once, there after a kill
   await waitFor(async () => (await mounted(one))[0] === "connected", 30_000, "the drive to be connected once more");
   expect((await sh(drive, "echo three > three.txt")).code).toBe(0);
   expect((await shown(after)).head).toMatchObject({ devices: 0, connections: 1, people: 0 });
+  await one.unmount(drive);
+  expect(await kindOf(after.ask("removeVolume", { name: "photos" }))).toBe("Invalid");
+  await after.ask("setVolume", { name: "photos", isServed: false });
+  await after.ask("removeVolume", { name: "photos" });
+  expect((await after.ask("volumes", {})).volumes.map(({ name }) => name)).toEqual(["docs"]);
+  expect(readFileSync(path("photos", "three.txt"), "utf8")).toBe("three\n");
+  // Made again of the same folder, it goes on where it was.
+  await after.ask("createVolume", { name: "photos", folder: path("photos") });
+  await one.mount(`${server.url}/photos`, drive);
+  expect((await sh(drive, "cat three.txt")).stdout).toBe("three\n");
   const log = (await one.ask(["audit", "--data", sandbox.path("data")])) as {
     entries: { act: string; result: string }[];
   };
@@ -158,6 +168,8 @@ test("a volume is made of an offered folder, mounted at once, there after a kill
     "volumeMake Exists",
     "volumeStop done",
     "volumeResume done",
+    "volumeRemove Invalid",
+    "volumeRemove done",
   ])
     expect(acts).toContain(act);
 }, 120_000);

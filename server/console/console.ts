@@ -35,6 +35,8 @@ export interface Followed {
   /** Undefined while it has not come, and for who is no admin. */
   head: Overview | undefined;
   lists: Partial<ServerLists>;
+  /** Count of what had no place in a list. */
+  omitted: Partial<Record<keyof ServerLists, number>>;
   /** A sentence for a person; "" when it went well. */
   problem: string;
   again(): void;
@@ -84,7 +86,8 @@ function useFollowed(verb: string, request: { wants?: (keyof ServerLists)[] }): 
   );
   const isSeen = useSyncExternalStore(listenSeen, () => document.visibilityState === "visible");
   const { shown, problem } = useSyncExternalStore(isSeen ? store.listen : listenNever, store.get);
-  return { head: shown?.head ?? undefined, lists: shown?.lists ?? {}, problem, again: store.again };
+  const { head, lists = {}, omitted = {} } = shown ?? {};
+  return { head: head ?? undefined, lists, omitted, problem, again: store.again };
 }
 
 function listenSeen(listener: () => void): () => void {

@@ -46,7 +46,7 @@ export async function openEngines(deps: EnginesDeps): Promise<Engines> {
   const { served } = server;
   const root = await disk.openRoot(folder);
   const live = new Live({ clock, server, devices, audit });
-  const maker = new VolumeMaker({ clock, root, dataFolder, offered, served, listed, audit, offerOf });
+  const maker = new VolumeMaker({ clock, root, dataFolder, offered, served, listed, audit, devices, offerOf });
   const isMade = (name: string): boolean => maker.isListed(name);
   const overview = new ServerOverview({ clock, server, devices, live, root, hostname, isMade });
   const volumeOf = (path: string): string | null =>

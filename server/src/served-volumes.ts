@@ -38,10 +38,10 @@ export class ServedVolumes {
     return volume;
   }
 
-  /** Takes a volume out again that did not come to be. */
-  async remove(volume: ServedVolume): Promise<void> {
+  /** Takes a volume out; who has it attached is told why. */
+  async remove(volume: ServedVolume, why: string): Promise<void> {
     this.list.splice(this.list.indexOf(volume), 1);
-    await volume.close(this.#deps.ended, "it could not be made.");
+    await volume.close(this.#deps.ended, why);
   }
 
   /** Ends the volume's attachments and closes it; resolves when it is closed. */

@@ -15,5 +15,6 @@ export * from "./model/predicate.ts";
 export { RecentMap } from "./model/recent-map.ts";
 export * from "./model/recipe.ts";
 export * from "./model/recipe-index.ts";
+export { SmoothedRate } from "./model/smoothed-rate.ts";
 export * from "./model/xattrs.ts";
 export * from "./protocol/cbor.ts";

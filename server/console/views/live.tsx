@@ -10,7 +10,7 @@ import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
 import { Empty } from "@runnel/shared/ui/widgets/notice.tsx";
 import { Progress } from "@runnel/shared/ui/widgets/progress.tsx";
 import type { ConnectionRow, LeaseRow, OpenFileRow, RecallRow, TransferRow } from "../../src/live/rows.ts";
-import { type Followed, say, TABLE_WORDS, useConsole, useOverview } from "../console.ts";
+import { type Followed, say, type ServerLists, TABLE_WORDS, useConsole, useOverview } from "../console.ts";
 import { Failed } from "../parts/failed.tsx";
 import { PageHead, Tabs } from "../parts/page-head.tsx";
 
@@ -50,7 +50,7 @@ function Connections(): ReactNode {
     <>
       <LiveTable
         followed={followed}
-        rows={followed.lists.connections}
+        list="connections"
         name={say("connections")}
         columns={CONNECTIONS}
         order="-since"
@@ -87,7 +87,7 @@ function OpenFiles(): ReactNode {
   return (
     <LiveTable
       followed={followed}
-      rows={followed.lists.openFiles}
+      list="openFiles"
       name={say("openFiles")}
       columns={OPEN_FILES}
       order="path"
@@ -105,8 +105,8 @@ function Leases(): ReactNode {
   return (
     <LiveTable
       followed={followed}
-      rows={followed.lists.leases}
-      above={<Recalls recalls={followed.lists.recalls ?? []} />}
+      list="leases"
+      above={<Recalls recalls={followed.lists.recalls ?? []} omitted={followed.omitted.recalls} />}
       name={say("leases")}
       columns={LEASES}
       order="name"
@@ -119,30 +119,45 @@ function Leases(): ReactNode {
   );
 }
 
-interface LiveTableProps<Row extends { key: string }> extends Omit<
-  DataTableProps<Row>,
-  "words" | "isFailed" | "keyOf"
+type LiveList = "connections" | "openFiles" | "leases" | "transfers";
+
+interface LiveTableProps<List extends LiveList> extends Omit<
+  DataTableProps<ServerLists[List][number]>,
+  "words" | "rows" | "isFailed" | "keyOf"
 > {
   followed: Followed;
+  list: List;
   above?: ReactNode;
 }
 
 /** A table of what the server has now, under what went wrong. */
-function LiveTable<Row extends { key: string }>({ followed, above, ...table }: LiveTableProps<Row>): ReactNode {
-  const { problem, again } = followed;
+function LiveTable<List extends LiveList>({ followed, list, above, ...table }: LiveTableProps<List>): ReactNode {
+  const { problem, again, lists, omitted } = followed;
   return (
     <>
       <Failed problem={problem} again={again} />
       {above}
       <section className="card">
-        <DataTable words={TABLE_WORDS} isFailed={problem !== ""} keyOf={({ key }) => key} {...table} />
+        <DataTable
+          words={TABLE_WORDS}
+          rows={lists[list]}
+          isFailed={problem !== ""}
+          keyOf={({ key }) => key}
+          {...table}
+        />
+        <Omitted count={omitted[list]} />
       </section>
     </>
   );
 }
 
+/** Says how many more there are than a list has place for. */
+function Omitted({ count = 0 }: { count?: number | undefined }): ReactNode {
+  return count > 0 && <p className="empty-line small">{say("listOmitted", { count })}</p>;
+}
+
 /** Changes that wait for somebody; drawn only while there are some. */
-function Recalls({ recalls }: { recalls: readonly RecallRow[] }): ReactNode {
+function Recalls({ recalls, omitted }: { recalls: readonly RecallRow[]; omitted?: number | undefined }): ReactNode {
   if (recalls.length === 0) return null;
   return (
     <section className="card" aria-live="polite">
@@ -169,6 +184,7 @@ function Recalls({ recalls }: { recalls: readonly RecallRow[] }): ReactNode {
           </li>
         ))}
       </ul>
+      <Omitted count={omitted} />
     </section>
   );
 }
@@ -178,7 +194,7 @@ function Transfers(): ReactNode {
   return (
     <LiveTable
       followed={followed}
-      rows={followed.lists.transfers}
+      list="transfers"
       name={say("transfers")}
       columns={TRANSFERS}
       order="path"

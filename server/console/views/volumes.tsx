@@ -1,5 +1,5 @@
 // Volumes: what the server offers, and a new one from a folder below those that may be offered.
-import { CirclePause, Ellipsis, FolderPlus, HardDrive, Play } from "lucide-react";
+import { CirclePause, Ellipsis, FolderMinus, FolderPlus, HardDrive, Play } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { formatBytes, formatCount } from "@runnel/shared/ui/format.ts";
@@ -64,44 +64,48 @@ export function VolumesView(): ReactNode {
   );
 }
 
-/** Stops a volume that was made here, or serves it again. */
+/** Stops a volume that was made here, serves it again, or removes it once it is stopped. */
 function VolumeMenu({ volume, again }: { volume: VolumeRow; again(): void }): ReactNode {
   const { calls } = useConsole();
   const [asks, setAsks] = useState(false);
-  const { name, isStopped, devicesOn } = volume;
+  const { name, isStopped, devices, devicesOn, folder } = volume;
   const serve = async (isServed: boolean): Promise<void> => {
     await calls.ask("setVolume", { name, isServed });
     again();
   };
+  const remove = async (): Promise<void> => {
+    await calls.ask("removeVolume", { name });
+    again();
+  };
+  const resumes = {
+    label: say("volumeResume"),
+    icon: <Play size={16} aria-hidden="true" />,
+    // The row says what is wrong with a volume.
+    choose: () => void serve(true).catch(again),
+  };
+  const ends = {
+    label: say(isStopped ? "volumeRemove" : "volumeStop"),
+    icon: isStopped ? <FolderMinus size={16} aria-hidden="true" /> : <CirclePause size={16} aria-hidden="true" />,
+    isDangerous: true,
+    choose: () => setAsks(true),
+  };
   return (
     <>
-      <Menu
-        items={[
-          isStopped
-            ? {
-                label: say("volumeResume"),
-                icon: <Play size={16} aria-hidden="true" />,
-                // The row says what is wrong with a volume.
-                choose: () => void serve(true).catch(again),
-              }
-            : {
-                label: say("volumeStop"),
-                icon: <CirclePause size={16} aria-hidden="true" />,
-                isDangerous: true,
-                choose: () => setAsks(true),
-              },
-        ]}
-      >
+      <Menu items={isStopped ? [resumes, ends] : [ends]}>
         <IconButton label={say("volumeMenu", { name })} icon={<Ellipsis size={18} />} />
       </Menu>
       {asks && (
         <Confirm
-          title={say("volumeStopTitle", { name })}
-          consequence={say("volumeStopConsequence", { name, count: devicesOn })}
-          act={say("volumeStop")}
+          title={say(isStopped ? "volumeRemoveTitle" : "volumeStopTitle", { name })}
+          consequence={
+            isStopped
+              ? say("volumeRemoveConsequence", { name, folder, count: devices })
+              : say("volumeStopConsequence", { name, count: devicesOn })
+          }
+          act={ends.label}
           cancel={say("cancel")}
           close={() => setAsks(false)}
-          confirm={() => serve(false)}
+          confirm={() => (isStopped ? remove() : serve(false))}
         />
       )}
     </>

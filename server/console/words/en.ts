@@ -89,6 +89,10 @@ export const WORDS = {
   volumeStopTitle: "Stop serving {name}?",
   volumeStopConsequence:
     "Drives of {name} stop answering, on {count, plural, =0 {no device now} one {one device now} other {# devices now}}. No file is touched: what was saved lies in its folder, and what was not yet sent stays on the devices. It goes on when you serve it again.",
+  volumeRemove: "Remove from the list",
+  volumeRemoveTitle: "Remove {name} from the list?",
+  volumeRemoveConsequence:
+    "The folder {folder} and its files stay. {count, plural, =0 {No device has a right on it} one {One device loses its right on it} other {# devices lose their right on it}}, and open invites to it are withdrawn.",
   volumePeople: "Who has access",
   folderUp: "Up",
   offeredNone: "No folder may be offered",
@@ -229,6 +233,7 @@ export const WORDS = {
   leaseEnded: "Has run out",
   leaseWaits: "Who waits for it",
   leaseNobody: "Nobody",
+  listOmitted: "{count, plural, one {One more has} other {# more have}} no place in this list.",
   recalls: "Changes that wait",
   recallWaits: "{who} waits for {holders}, for {time} so far",
   recallLeft: "{time} at most",

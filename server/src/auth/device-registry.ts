@@ -174,6 +174,14 @@ export class DeviceRegistry {
     return device;
   }
 
+  /** Ends all rights on a volume, and withdraws the invites to it that nobody has used. */
+  async forgetVolume(volume: string): Promise<void> {
+    for (const device of this.byId.values()) this.grant(device, volume, undefined);
+    for (const [key, invite] of this.invites)
+      if (invite.volume === volume && invite.usedBy === undefined) this.invites.delete(key);
+    await this.save();
+  }
+
   /** Lists invites that somebody may still use, and those that were used or ran out within the last month. */
   listInvites(): ListedInvite[] {
     this.forgetOld();

@@ -13,7 +13,7 @@ import {
   type ViewState,
 } from "@runnel/shared";
 import type { Engines } from "../engines.ts";
-import type { Overview, VolumeRow } from "../live/rows.ts";
+import type { Overview, SomeRows, VolumeRow } from "../live/rows.ts";
 
 export const VIEW_EVERY_MS = 1_000;
 const FOLLOWERS_MAX = 256;
@@ -49,13 +49,13 @@ export class Views {
   follow(wants: readonly ViewList[], call: Call<ConsolePart>): Promise<void> {
     return this.#follow(call, async () => {
       const lists = await Promise.all(wants.map(async (list) => [list, await this.#list(list)] as const));
-      return fitted(await this.#head(), Object.fromEntries(lists));
+      return stateOf(await this.#head(), lists);
     });
   }
 
   /** Likewise volumes alone, as `shown` leaves them. */
   followVolumes(shown: (rows: readonly VolumeRow[]) => VolumeRow[], call: Call<ConsolePart>): Promise<void> {
-    return this.#follow(call, async () => fitted(null, { volumes: shown(await this.#volumes()) }));
+    return this.#follow(call, async () => stateOf(null, [["volumes", fitted(shown(await this.#volumes()))]]));
   }
 
   async #follow(call: Call<ConsolePart>, state: () => Promise<State>): Promise<void> {
@@ -92,17 +92,17 @@ export class Views {
     return this.#once("volumes", () => this.#deps.engines.overview.volumes());
   }
 
-  #list(list: ViewList): Promise<ViewItem[]> {
+  #list(list: ViewList): Promise<SomeRows<ViewItem>> {
     const { live } = this.#deps.engines;
     switch (list) {
       case "volumes":
-        return this.#volumes();
+        return this.#volumes().then(fitted);
       case "connections":
-        return this.#once(list, async () => live.connections());
+        return this.#once(list, async () => fitted(live.connections()));
       case "openFiles":
         return this.#once(list, () => live.openFiles(ITEMS_MAX));
       case "leases":
-        return this.#once(list, async () => live.leases());
+        return this.#once(list, async () => fitted(live.leases()));
       case "recalls":
         return this.#once(list, () => live.recalls());
       case "transfers":
@@ -121,11 +121,15 @@ export class Views {
   }
 }
 
-function fitted(head: ViewHead, lists: State["lists"]): State {
+function fitted<Row>(rows: readonly Row[]): SomeRows<Row> {
+  return { rows: rows.slice(0, ITEMS_MAX), omitted: Math.max(0, rows.length - ITEMS_MAX) };
+}
+
+function stateOf(head: ViewHead, lists: readonly (readonly [ViewList, SomeRows<ViewItem>])[]): State {
   const state: State = { head, lists: {}, omitted: {} };
-  for (const [list, items] of Object.entries(lists) as [ViewList, ViewItem[]][]) {
-    state.lists[list] = items.slice(0, ITEMS_MAX);
-    if (items.length > ITEMS_MAX) state.omitted[list] = items.length - ITEMS_MAX;
+  for (const [list, { rows, omitted }] of lists) {
+    state.lists[list] = rows;
+    if (omitted > 0) state.omitted[list] = omitted;
   }
   return state;
 }
@@ -142,14 +146,14 @@ function firstOf(lists: State["lists"]): State["lists"] {
 function* inParts({ lists, ...rest }: ViewChanges<ViewHead, ViewList>): Generator<ViewChanges<ViewHead, ViewList>> {
   if (Object.keys(rest).length > 0) yield { ...rest, lists: {} };
   for (const [list, { put, gone }] of Object.entries(lists)) {
-    if (gone.length > 0) yield { lists: { [list]: { put: [], gone } } };
+    for (const piece of pieces(gone, PART_BYTES)) yield { lists: { [list]: { put: [], gone: piece } } };
     for (const piece of pieces(put, PART_BYTES)) yield { lists: { [list]: { put: piece, gone: [] } } };
   }
 }
 
-/** Splits items into pieces of so many bytes, but of one item at least. */
-function* pieces(items: readonly ViewItem[], bytesMax: number): Generator<ViewItem[]> {
-  let piece: ViewItem[] = [];
+/** Splits items, or keys, into pieces of so many bytes, but of one at least. */
+function* pieces<Piece>(items: readonly Piece[], bytesMax: number): Generator<Piece[]> {
+  let piece: Piece[] = [];
   let bytes = 0;
   for (const item of items) {
     const itemBytes = Buffer.byteLength(JSON.stringify(item)) + 1;

@@ -1,6 +1,6 @@
 // Contents that move on an attachment now. Whoever moves them adds to numbers; rates and names are worked out when
 // somebody looks. Fetches of one file go on from one another and are one transfer.
-import type { Clock } from "@runnel/shared";
+import { type Clock, SmoothedRate } from "@runnel/shared";
 
 export type Direction = "up" | "down";
 
@@ -22,10 +22,6 @@ export function noProgress(): Progress {
 const LINGER_MS = 2_000;
 /** Fetched files that are remembered for that. */
 const LINGERING_MAX = 32;
-/** Interval between two looks at a rate. */
-const SAMPLE_MS = 250;
-/** Time over which a rate is smoothed. */
-const SMOOTH_MS = 3_000;
 
 let lastId = 0;
 
@@ -40,10 +36,8 @@ export class LiveTransfer implements Disposable {
   /** Requests that work on it. */
   users = 0;
   idleSinceMs = 0;
-  bytesPerSecond = 0;
   readonly #clock: Clock;
-  #sampledMs: number;
-  #sampledBytes: number;
+  readonly #rate: SmoothedRate;
   readonly #ended: (transfer: LiveTransfer) => void;
 
   constructor(
@@ -57,8 +51,7 @@ export class LiveTransfer implements Disposable {
     this.totalBytes = totalBytes;
     this.progress = progress;
     this.#clock = clock;
-    this.#sampledMs = clock.bootMs();
-    this.#sampledBytes = progress.movedBytes;
+    this.#rate = new SmoothedRate(clock.bootMs(), progress.movedBytes);
     this.#ended = ended;
   }
 
@@ -76,16 +69,10 @@ export class LiveTransfer implements Disposable {
     if (upTo > this.progress.doneBytes) this.progress.doneBytes = upTo;
   }
 
-  /** Brings the rate up to now. */
-  sample(): void {
-    const nowMs = this.#clock.bootMs();
-    const elapsedMs = nowMs - this.#sampledMs;
-    if (elapsedMs < SAMPLE_MS) return;
-    const { movedBytes } = this.progress;
-    const now = ((movedBytes - this.#sampledBytes) * 1000) / elapsedMs;
-    this.bytesPerSecond += (1 - Math.exp(-elapsedMs / SMOOTH_MS)) * (now - this.bytesPerSecond);
-    this.#sampledMs = nowMs;
-    this.#sampledBytes = movedBytes;
+  /** Returns the rate of now, smoothed. */
+  bytesPerSecond(): number {
+    this.#rate.sample(this.#clock.bootMs(), this.progress.movedBytes);
+    return this.#rate.perSecond;
   }
 
   [Symbol.dispose](): void {

@@ -11,7 +11,7 @@ import type { Volume } from "../volume/volume.ts";
 import type { ConnectionHandler } from "../wire/connection-handler.ts";
 import { ConnectionRates } from "./connection-rates.ts";
 import { Paths } from "./paths.ts";
-import type { ConnectionRow, LeaseRow, OpenFileRow, RecallRow, TransferRow } from "./rows.ts";
+import type { ConnectionRow, LeaseRow, OpenFileRow, RecallRow, SomeRows, TransferRow } from "./rows.ts";
 
 /** Names that are said of those who wait, or are waited for. */
 const NAMES_MAX = 20;
@@ -49,14 +49,18 @@ export class Live {
   }
 
   /** Lists files that clients had open lately, by the connection; `max` at most. */
-  async openFiles(max: number): Promise<OpenFileRow[]> {
+  async openFiles(max: number): Promise<SomeRows<OpenFileRow>> {
     const whose = this.#whose();
     const paths = this.#paths();
     const rows: OpenFileRow[] = [];
+    let omitted = 0;
     for (const handler of this.#known()) {
       for (const { channel, volume, holder, filesRead } of attachmentsOf(handler)) {
         for (const node of filesRead().toSorted((a, b) => a - b)) {
-          if (rows.length === max) return rows;
+          if (rows.length === max) {
+            omitted++;
+            continue;
+          }
           const path = await paths(volume).of(node);
           const { who, sinceMs } = holder;
           const key = `${handler.id}.${channel}.${node}`;
@@ -64,7 +68,7 @@ export class Live {
         }
       }
     }
-    return rows;
+    return { rows, omitted };
   }
 
   /** Lists who follows a volume, or has a lease on it, in the order in which they attached. */
@@ -93,11 +97,11 @@ export class Live {
   }
 
   /** Lists changes that wait for somebody else's acknowledgement, those that wait longest first. */
-  async recalls(): Promise<RecallRow[]> {
+  async recalls(): Promise<SomeRows<RecallRow>> {
     const whose = this.#whose();
     const paths = this.#paths();
     const all = this.#recalls().toSorted((a, b) => b.recall.lastsMs - a.recall.lastsMs);
-    return Promise.all(
+    const rows = await Promise.all(
       all.slice(0, RECALLS_MAX).map(async ({ volume, recall }) => {
         const { committer, node, lastsMs, holders, seq } = recall;
         return {
@@ -112,21 +116,25 @@ export class Live {
         };
       }),
     );
+    return { rows, omitted: all.length - rows.length };
   }
 
   /** Lists contents that move now, by the connection; `max` at most. */
-  async transfers(max: number): Promise<TransferRow[]> {
+  async transfers(max: number): Promise<SomeRows<TransferRow>> {
     const whose = this.#whose();
     const paths = this.#paths();
     const rows: TransferRow[] = [];
+    let omitted = 0;
     for (const handler of this.#known()) {
       const moving = handler.attached.flatMap(({ volume, transfers }) =>
         transfers.list().map((transfer) => ({ volume, transfer })),
       );
       for (const { volume, transfer } of moving.toSorted((a, b) => a.transfer.id - b.transfer.id)) {
-        if (rows.length === max) return rows;
-        transfer.sample();
-        const { direction, node, totalBytes, progress, bytesPerSecond } = transfer;
+        if (rows.length === max) {
+          omitted++;
+          continue;
+        }
+        const { direction, node, totalBytes, progress } = transfer;
         const reused = direction === "up" ? progress.doneBytes - progress.movedBytes : transfer.reusedBytes;
         rows.push({
           key: `${handler.id}.${transfer.id}`,
@@ -137,11 +145,11 @@ export class Live {
           doneBytes: Math.min(progress.doneBytes, totalBytes),
           totalBytes,
           reusedBytes: Math.max(0, reused),
-          bytesPerSecond: Math.max(0, Math.round(bytesPerSecond)),
+          bytesPerSecond: Math.round(transfer.bytesPerSecond()),
         });
       }
     }
-    return rows;
+    return { rows, omitted };
   }
 
   get transferCount(): number {

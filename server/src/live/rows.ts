@@ -169,6 +169,12 @@ export const OfferedRow = z.object({
 });
 export type OfferedRow = z.output<typeof OfferedRow>;
 
+/** Rows of a list, and the count of those that had no place. */
+export interface SomeRows<Row> {
+  rows: Row[];
+  omitted: number;
+}
+
 /** Rows, and the key to go on after; null: these were the last. */
 export interface Page<Row> {
   rows: Row[];

@@ -1,10 +1,11 @@
-// Makes volumes of offered folders while the server runs, and stops and resumes those. One after another, so that two
+// Makes volumes of offered folders while the server runs, stops, resumes and removes those. One after another, so that two
 // that are asked for at once see each other. What is answered is in the list [F200].
 import type { DiskRoot } from "@runnel/shared";
 import { type Clock, RunnelError, fromSystemError, isVolumeName, wallMs } from "@runnel/shared";
 import type { Actor } from "../audit/audit-entry.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
-import type { Offer } from "../served-volume.ts";
+import type { DeviceRegistry } from "../auth/device-registry.ts";
+import type { Offer, ServedVolume } from "../served-volume.ts";
 import { type ServedFolder, checkFolders } from "../served-folders.ts";
 import type { ServedVolumes } from "../served-volumes.ts";
 import type { OfferedFolders } from "./offered-folders.ts";
@@ -23,6 +24,7 @@ export interface VolumeMakerDeps {
   /** Volumes in the list at the start. */
   listed: readonly ListedVolume[];
   audit: Pick<AuditLog, "perform">;
+  devices: Pick<DeviceRegistry, "forgetVolume">;
   offerOf(volume: ServedFolder): Offer;
 }
 
@@ -59,6 +61,17 @@ export class VolumeMaker {
     return this.#serially(() => this.#deps.audit.perform(act, () => this.#setServed(name, isServed)));
   }
 
+  /**
+   * Removes a volume that is stopped from the list, with the rights on it. The folder keeps its files, and the server
+   * what it knows of them: a volume of that name, made of that folder, goes on from there. @throws as setServed; Invalid
+   * for one that is served.
+   */
+  remove(who: Actor, name: string): Promise<void> {
+    const detail = this.#listed.find((volume) => volume.name === name)?.folder ?? "";
+    const act = { who, act: "volumeRemove", object: name, detail } as const;
+    return this.#serially(() => this.#deps.audit.perform(act, () => this.#remove(name)));
+  }
+
   async #create({ name, folder }: ServedFolder): Promise<void> {
     const { clock, offered, served, dataFolder, offerOf } = this.#deps;
     if (!isVolumeName(name))
@@ -76,22 +89,36 @@ export class VolumeMaker {
       await volume.startWithin(OPEN_MS);
       await this.#write([...this.#listed, { name, folder, madeMs: wallMs(clock), isStopped: false }]);
     } catch (error) {
-      await served.remove(volume);
+      await served.remove(volume, "it could not be made.");
       throw error;
     }
   }
 
   async #setServed(name: string, isServed: boolean): Promise<void> {
     const { served } = this.#deps;
-    if (served.get(name) === undefined) throw refusal("NotFound", `The server has no volume ${name}.`);
-    if (!this.isListed(name)) {
-      const sentence = `${name} is a volume of the command line. Take it away there (--volume), and start the server again.`;
-      throw refusal("Invalid", sentence);
-    }
+    this.#mustBeListed(name);
     // Written first: a volume that somebody has stopped is not served again by a crash.
     await this.#write(this.#listed.map((each) => (each.name === name ? { ...each, isStopped: !isServed } : each)));
     if (isServed) served.resume(name);
     else await served.stop(name);
+  }
+
+  async #remove(name: string): Promise<void> {
+    const { served, devices } = this.#deps;
+    const volume = this.#mustBeListed(name);
+    if (!volume.isStopped) throw refusal("Invalid", `${name} is served. Stop it first.`);
+    // Ended first: a crash leaves a stopped volume without rights, never rights on whatever is called so next.
+    await devices.forgetVolume(name);
+    await this.#write(this.#listed.filter((each) => each.name !== name));
+    await served.remove(volume, "an administrator has removed it.");
+  }
+
+  #mustBeListed(name: string): ServedVolume {
+    const volume = this.#deps.served.get(name);
+    if (volume === undefined) throw refusal("NotFound", `The server has no volume ${name}.`);
+    if (this.isListed(name)) return volume;
+    const sentence = `${name} is a volume of the command line. Take it away there (--volume), and start the server again.`;
+    throw refusal("Invalid", sentence);
   }
 
   async #write(listed: readonly ListedVolume[]): Promise<void> {

@@ -54,6 +54,23 @@ describe("a right", () => {
     ]);
   });
 
+  test("on a volume that is forgotten ends for all devices, with the invites that nobody has used", async () => {
+    const told: string[] = [];
+    for (const letter of ["a", "b"]) await join(letter, "docs");
+    await join("b", "photos");
+    const open = await inviteTo("docs");
+    const other = await inviteTo("photos");
+    registry.onRightChanged((device, volume) => told.push(`${device.name} ${volume}`));
+    await registry.forgetVolume("docs");
+    expect(told).toEqual(["laptop-a docs", "laptop-b docs"]);
+    await reopen();
+    expect(registry.list().map(({ grants }) => grants.map(({ volume }) => volume))).toEqual([[], ["photos"]]);
+    await expect(registry.join({ secret: open, token: tokenOf("c"), name: "late" })).rejects.toMatchObject({
+      kind: "Denied",
+    });
+    expect((await registry.join({ secret: other, token: tokenOf("c"), name: "late" })).volume).toBe("photos");
+  });
+
   test("that another invite changes is told too", async () => {
     const told: string[] = [];
     await join("a", "docs");

@@ -77,6 +77,12 @@ test("a long list comes in short parts, and no more of it than can be shown", as
   for (const part of page.parts) expect(Buffer.byteLength(JSON.stringify(part))).toBeLessThan(PART_BYTES_MAX);
   expect(page.state).toMatchObject({ omitted: { connections: 5 } });
   expect(page.state?.lists["connections"]).toEqual(rows(ITEMS_MAX));
+  const sent = page.parts.length;
+  connections = [];
+  await clock.advance(VIEW_EVERY_MS);
+  expect(page.parts.length).toBeGreaterThan(sent + 1);
+  for (const part of page.parts) expect(Buffer.byteLength(JSON.stringify(part))).toBeLessThan(PART_BYTES_MAX);
+  expect(page.state).toMatchObject({ lists: { connections: [] }, omitted: {} });
   page.ending.abort();
   await following;
 });

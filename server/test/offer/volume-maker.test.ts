@@ -22,6 +22,8 @@ let acts: string[];
 /** Faults of opening, by the name of the volume. */
 let faults: Map<string, RunnelError>;
 let ended: string[];
+/** Names of volumes on which all rights were ended. */
+let forgotten: string[];
 
 function offerOf({ name, folder }: { name: string; folder: string }): Offer {
   const volume = {
@@ -50,6 +52,7 @@ beforeEach(async () => {
   root = await realDisk().openRoot(join(base, "data/_server"));
   acts = [];
   ended = [];
+  forgotten = [];
   faults = new Map();
   await start([]);
 });
@@ -85,6 +88,7 @@ async function start(listed: readonly ListedVolume[]): Promise<void> {
     served,
     listed,
     audit: { perform } as never,
+    devices: { forgetVolume: async (volume) => void forgotten.push(volume) },
     offerOf,
   });
 }
@@ -181,6 +185,35 @@ describe("a volume that is stopped", () => {
     await expect(maker.setServed(SERVER, "named", false)).rejects.toMatchObject({ kind: "Invalid" });
     await expect(maker.setServed(SERVER, "nothing", false)).rejects.toMatchObject({ kind: "NotFound" });
     expect(served.get("named")?.volume).toBeDefined();
+  });
+});
+
+describe("a volume that is removed", () => {
+  test("was stopped, ends the rights on it first, and its name and folder are free", async () => {
+    await make("docs", "srv/docs");
+    await expect(maker.remove(SERVER, "docs")).rejects.toMatchObject({ kind: "Invalid" });
+    expect(forgotten).toEqual([]);
+    await maker.setServed(SERVER, "docs", false);
+    await maker.remove(SERVER, "docs");
+    expect([names(), forgotten, await readVolumeList(root)]).toEqual([["named"], ["docs"], []]);
+    expect(acts.slice(-3)).toEqual(["volumeRemove docs Invalid", "volumeStop docs done", "volumeRemove docs done"]);
+    await make("other", "srv/docs");
+    expect(names()).toEqual(["named", "other"]);
+  });
+
+  test("stays in the list when the list cannot be written, without its rights", async () => {
+    await make("docs", "srv/docs");
+    await maker.setServed(SERVER, "docs", false);
+    await rm(join(base, "data/_server/volumes.json"));
+    await mkdir(join(base, "data/_server/volumes.json/in-the-way"), { recursive: true });
+    await expect(maker.remove(SERVER, "docs")).rejects.toThrow("Nothing was changed");
+    expect([names(), maker.isListed("docs"), forgotten]).toEqual([["named", "docs"], true, ["docs"]]);
+  });
+
+  test("is none of the command line, and none that is not there", async () => {
+    await expect(maker.remove(SERVER, "named")).rejects.toMatchObject({ kind: "Invalid" });
+    await expect(maker.remove(SERVER, "nothing")).rejects.toMatchObject({ kind: "NotFound" });
+    expect([names(), forgotten]).toEqual([["named"], []]);
   });
 });
 

@@ -1,6 +1,6 @@
 // Register of what moves between a drive and its server now, an entry a file. Whoever moves bytes adds to the numbers
 // of its entry, no more; names, rates and times are worked out when somebody looks.
-import type { Clock, Timer } from "@runnel/shared";
+import { type Clock, SmoothedRate, type Timer } from "@runnel/shared/base";
 import { COUNTED, type Counts, noCounts } from "./meter.ts";
 import { type CountedTransfer, countsOf, lessCounts } from "./transfer-counts.ts";
 
@@ -36,10 +36,6 @@ export type TransferSubject = CountedTransfer["subject"] & {
   n?: number;
 };
 
-/** Interval between two looks at a rate; a shorter one would show single runs. */
-const SAMPLE_MS = 250;
-/** Time over which a rate is smoothed. */
-const SMOOTH_MS = 3_000;
 /** A longer rest of the way is not worth telling. */
 const LEFT_MS_MAX = 24 * 60 * 60_000;
 /** A program that reads on asks again within this time: it is the same transfer. */
@@ -58,16 +54,13 @@ export class Transfer implements CountedTransfer, Disposable {
   savedByDifference = 0;
   savedByCompression = 0;
   hasSucceeded = false;
-  bytesPerSecond = 0;
-  #sampledMs: number;
-  #sampledBytes = 0;
-  #hasSample = false;
+  readonly #rate: SmoothedRate;
   readonly #end: (transfer: Transfer) => void;
 
   constructor(id: number, subject: TransferSubject, nowMs: number, end: (transfer: Transfer) => void) {
     this.id = id;
     this.subject = subject;
-    this.#sampledMs = nowMs;
+    this.#rate = new SmoothedRate(nowMs);
     this.#end = end;
   }
 
@@ -77,7 +70,8 @@ export class Transfer implements CountedTransfer, Disposable {
 
   /** Begins another attempt, which sends from the start. */
   restarted(): void {
-    this.doneBytes = this.movedBytes = this.#sampledBytes = 0;
+    this.doneBytes = this.movedBytes = 0;
+    this.#rate.restart();
     this.fromOldVersion = this.fromOtherFile = this.savedByDifference = this.savedByCompression = 0;
   }
 
@@ -124,16 +118,10 @@ export class Transfer implements CountedTransfer, Disposable {
     this.#end(this);
   }
 
-  /** Brings the rate up to this time. */
-  sample(nowMs: number): void {
-    const elapsedMs = nowMs - this.#sampledMs;
-    if (elapsedMs < SAMPLE_MS) return;
-    const now = (Math.max(0, this.movedBytes - this.#sampledBytes) * 1000) / elapsedMs;
-    const weight = this.#hasSample ? 1 - Math.exp(-elapsedMs / SMOOTH_MS) : 1;
-    this.bytesPerSecond += weight * (now - this.bytesPerSecond);
-    this.#sampledMs = nowMs;
-    this.#sampledBytes = this.movedBytes;
-    this.#hasSample = true;
+  /** Returns the rate of this time, smoothed. */
+  bytesPerSecond(nowMs: number): number {
+    this.#rate.sample(nowMs, this.movedBytes);
+    return this.#rate.perSecond;
   }
 }
 
@@ -209,9 +197,10 @@ export class Transfers {
     const waiting = this.#live.size === 0 ? new Map<number, string[]>() : this.#deps.waitingFor();
     const shown: LiveTransfer[] = [];
     for (const { transfer, users } of this.#live.values()) {
-      transfer.sample(nowMs);
+      const bytesPerSecond = transfer.bytesPerSecond(nowMs);
       const { subject } = transfer;
-      if (users > 0 || transfer.doneBytes < subject.totalBytes) shown.push(this.#show(transfer, waiting));
+      if (users > 0 || transfer.doneBytes < subject.totalBytes)
+        shown.push(this.#show(transfer, bytesPerSecond, waiting));
     }
     return shown;
   }
@@ -241,8 +230,8 @@ export class Transfers {
     return live;
   }
 
-  #show(transfer: Transfer, waiting: ReadonlyMap<number, readonly string[]>): LiveTransfer {
-    const { id, subject, doneBytes, reusedBytes, bytesPerSecond } = transfer;
+  #show(transfer: Transfer, bytesPerSecond: number, waiting: ReadonlyMap<number, readonly string[]>): LiveTransfer {
+    const { id, subject, doneBytes, reusedBytes } = transfer;
     const { direction, totalBytes, files = 1, n } = subject;
     const leftMs = bytesPerSecond > 0 ? ((totalBytes - doneBytes) * 1000) / bytesPerSecond : Infinity;
     const others = n === undefined ? [] : (waiting.get(n) ?? []);

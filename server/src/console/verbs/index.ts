@@ -6,7 +6,7 @@ import { addPerson, changePerson, people, removePerson } from "./people.ts";
 import { endSession, sessions, setPassword, signOut } from "./sessions.ts";
 import { disconnect } from "./live.ts";
 import { settings } from "./settings.ts";
-import { browse, createVolume, offered, setVolume, volumes } from "./volumes.ts";
+import { browse, createVolume, offered, removeVolume, setVolume, volumes } from "./volumes.ts";
 import { view, viewVolumes } from "./view.ts";
 import { whoAmI } from "./who-am-i.ts";
 
@@ -34,6 +34,7 @@ export const CONSOLE_VERBS = {
   volumes,
   createVolume,
   setVolume,
+  removeVolume,
   browse,
   offered,
   disconnect,

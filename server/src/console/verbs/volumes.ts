@@ -52,6 +52,19 @@ export const setVolume = consoleVerb(
   },
 );
 
+/** Takes a volume that was made here, and is stopped, from the list; rights on it end, its folder stays. */
+export const removeVolume = consoleVerb(
+  { asks: z.object({ name }), gives: z.object({ name: z.string() }) },
+  {
+    role: "admin",
+    isUse: true,
+    async handle({ engines }, request, { actor }) {
+      await engines.maker.remove(actor, request.name);
+      return { name: request.name };
+    },
+  },
+);
+
 export const browse = consoleVerb(
   {
     asks: z.object({ volume: name, path: path.default("") }).extend(RowsAsked.shape),
