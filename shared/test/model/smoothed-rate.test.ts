@@ -1,6 +1,6 @@
 // The rate that a person is shown.
 import { expect, test } from "@jest/globals";
-import { SmoothedRate } from "@runnel/shared";
+import { SmoothedRate } from "../../src/model/smoothed-rate.ts";
 
 test("is that of the first look at once, then follows within seconds, and is not asked too often", () => {
   const rate = new SmoothedRate(1_000, 500);
