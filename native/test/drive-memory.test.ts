@@ -12,6 +12,7 @@ driveContract("memory drive", memoryRig);
 const { O_RDONLY, O_RDWR, O_CREAT, O_WRONLY } = constants;
 const ESTALE = 116;
 const EROFS = 30;
+const ENOENT = 2;
 const ALIAS_BASE = 2 ** 53;
 
 async function withRig(run: (rig: MemoryRig) => Promise<void>): Promise<void> {
@@ -25,16 +26,27 @@ async function withRig(run: (rig: MemoryRig) => Promise<void>): Promise<void> {
 
 const ROOT = { folder: 1, callerUid: 0, callerGid: 0 };
 
-/** A name the kernel keeps for a second: one that did not change lately. */
-async function settledFile(rig: MemoryRig, name: string): Promise<number> {
+/** Names the kernel keeps for a second: they did not change lately. Returns its ids. */
+async function settledFiles(rig: MemoryRig, names: readonly string[]): Promise<number[]> {
   const { fake, drive } = rig;
-  fake.remoteWrite(name, Buffer.from(name));
-  fake.cache(name);
+  for (const name of names) {
+    fake.remoteWrite(name, Buffer.from(name));
+    fake.cache(name);
+  }
   drive.dropFolder(0);
   await rig.program.readdir("");
-  const { stat } = await drive.request("lookup", { ...ROOT, name });
-  expect(stat?.entryTimeoutMs).toBe(1000);
-  return stat?.id ?? 0;
+  const ids: number[] = [];
+  for (const name of names) {
+    const { stat } = await drive.request("lookup", { ...ROOT, name });
+    expect(stat?.entryTimeoutMs).toBe(1000);
+    ids.push(stat?.id ?? 0);
+  }
+  return ids;
+}
+
+async function settledFile(rig: MemoryRig, name: string): Promise<number> {
+  const [id = 0] = await settledFiles(rig, [name]);
+  return id;
 }
 
 function absent(name: string): DriveBinding {
@@ -267,6 +279,45 @@ describe("what the kernel may still believe", () => {
         await taking;
       }),
   );
+
+  test.each(["remove", "rename"] as const)(
+    "a name that another client takes away by %s, while the same change from here is under way, is not believed",
+    (op) =>
+      withRig(async (rig) => {
+        const { fake, drive, program } = rig;
+        const settled = await settledFiles(rig, ["a", "b"]);
+        const mover = fake.entryAt("a");
+        const caller = { callerUid: 0, callerGid: 0 };
+        fake.hold(op);
+        const taking = op === "remove" ? program.unlink("a") : program.rename("a", "b");
+        await rig.until(async () => fake.heldCount() > 0);
+        const told: string[] = [];
+        drive.onInvalidation(({ name }) => void told.push(name));
+        // The agent takes it for what the program here does: the kernel learns of that by the answer.
+        const taken = op === "remove" ? [absent("a")] : [absent("a"), { folder: 1, name: "b", entry: mover }];
+        drive.putEntries(taken, false);
+        expect(told).toEqual([]);
+        const ids = op === "remove" ? settled.slice(0, 1) : settled;
+        for (const each of ids)
+          expect((await drive.request("open", { id: each, flags: O_RDONLY, ...caller })).error).toBe(ESTALE);
+        const asked = fake.log.findLast((one) => one.op === op);
+        drive.fail(asked !== undefined && "id" in asked ? asked.id : 0, "NotFound");
+        await expect(taking).rejects.toMatchObject({ errno: ENOENT });
+        expect(told).toEqual(op === "remove" ? ["a"] : ["a", "b"]);
+        for (const each of ids) expect((await drive.request("getattr", { id: each, ...caller })).error).toBe(ESTALE);
+      }),
+  );
+
+  test("what a program here has moved is opened at once when that is answered", () =>
+    withRig(async (rig) => {
+      const { drive, program } = rig;
+      const id = await settledFile(rig, "a");
+      await program.rename("a", "b");
+      const open = { id, flags: O_RDONLY, callerUid: 0, callerGid: 0 };
+      const { error, handle } = await drive.request("open", open);
+      expect(error).toBe(0);
+      await drive.request("release", { ...open, handle });
+    }));
 
   test("a name given under a lease that is over is looked up again before it is opened", () =>
     withRig(async (rig) => {

@@ -11,7 +11,7 @@ export interface OwnChange {
   state: ChangeState;
   /** A program waits for its first attempt. */
   isAwaited: boolean;
-  /** Names that it binds: feed items that say the same bring the kernel nothing new. */
+  /** Names that it binds: feed items that say the same are told to the kernel by its answer. */
   names: readonly OwnName[];
   /** Set for a file that programs use before the server has answered. */
   made?: MadeFile;

@@ -132,7 +132,20 @@ void DriveCore::NoteTakenLocked(uint64_t folder, const EntryTable::Lost& lost) {
   const int64_t now_ms = front_->NowKernelMs();
   while (!taken_.empty() && taken_.front().until_ms <= now_ms) taken_.pop_front();
   const EntryTable::Binding& before = lost.before;
-  if (before.given_until_ms > now_ms) taken_.push_back({folder, lost.name, before.given_id, before.given_until_ms});
+  KernelNode* kernel_node = before.given_until_ms > now_ms ? nodes_.Find(before.given_id) : nullptr;
+  if (kernel_node == nullptr) return;
+  const uint64_t mark = MarkStaleLocked(*kernel_node, before.given_until_ms);
+  taken_.push_back({folder, lost.name, before.given_id, before.given_until_ms, mark});
+}
+
+void DriveCore::OnTaken(uint64_t folder, const std::string& name, bool is_done) {
+  std::lock_guard lock(mutex_);
+  if (!is_done) return ForgetTakenLocked(folder, name);
+  for (const Taken& taken : taken_) {
+    KernelNode* kernel_node = taken.folder == folder && taken.name == name ? nodes_.Find(taken.id) : nullptr;
+    if (kernel_node != nullptr && kernel_node->rare().stale_mark == taken.mark)
+      kernel_node->MakeRare().stale_until_ms = 0;
+  }
 }
 
 void DriveCore::ForgetTakenLocked(uint64_t folder, const std::string& name) {
@@ -145,17 +158,21 @@ void DriveCore::ForgetTakenLocked(uint64_t folder, const std::string& name) {
   });
 }
 
+uint64_t DriveCore::MarkStaleLocked(KernelNode& kernel_node, int64_t until_ms) {
+  KernelNode::Rare& rare = kernel_node.MakeRare();
+  rare.stale_mark = next_mark_++;
+  rare.stale_until_ms = std::min(until_ms, front_->NowKernelMs() + kMarkMs);
+  rare.retry = KernelNode::Rare::Retry::kNone;
+  return rare.stale_mark;
+}
+
 void DriveCore::ForgetNameLocked(uint64_t folder, const std::string& name, KernelNode& kernel_node, int64_t until_ms,
                                  bool is_stale) {
   uint64_t mark = 0;
   if (is_stale) {
-    mark = next_mark_++;
-    KernelNode::Rare& rare = kernel_node.MakeRare();
-    rare.stale_mark = mark;
-    rare.stale_until_ms = std::min(until_ms, front_->NowKernelMs() + kMarkMs);
-    rare.retry = KernelNode::Rare::Retry::kNone;
+    mark = MarkStaleLocked(kernel_node, until_ms);
     while (!forgotten_.empty() && forgotten_.front().until_ms <= front_->NowKernelMs()) forgotten_.pop_front();
-    forgotten_.push_back({folder, name, kernel_node.id, until_ms});
+    forgotten_.push_back({folder, name, kernel_node.id, until_ms, mark});
   }
   front_->InvalidateName(nodes_.IdOf(folder), name, kernel_node.id, mark, until_ms);
 }

@@ -125,8 +125,10 @@ void DriveCore::Remove(ReplyPtr reply, uint64_t folder_id, std::string_view name
   Message message = {.op = Op::kRemove, .folder = folder->node, .name = std::string(name), .is_folder = is_folder};
   const Victim victim = FindVictimLocked(folder->node, name);
   lock.unlock();
-  AskAgent(reply, std::move(message), [this, reply, victim](const Answer& answer) {
+  const Message taken = message;
+  AskAgent(reply, std::move(message), [this, reply, victim, taken](const Answer& answer) {
     if (answer.error == Kind::kNone) OnRemovedHere(victim);
+    OnTaken(taken.folder, taken.name, answer.error == Kind::kNone);
     reply->Error(answer.error);
   });
 }
@@ -164,6 +166,8 @@ void DriveCore::Rename(ReplyPtr reply, uint64_t folder_id, std::string_view name
       ForgetMoved(moved.folder, moved.name, moved.to_folder, moved.to_name);
       if (moved.how == RenameHow::kExchange) ForgetMoved(moved.to_folder, moved.to_name, moved.folder, moved.name);
     }
+    OnTaken(moved.folder, moved.name, answer.error == Kind::kNone);
+    OnTaken(moved.to_folder, moved.to_name, answer.error == Kind::kNone);
     reply->Error(answer.error);
   });
 }

@@ -215,8 +215,13 @@ class DriveCore {
   // answered ESTALE.
   void ForgetNameLocked(uint64_t folder, const std::string& name, KernelNode& kernel_node, int64_t until_ms,
                         bool is_stale);
-  // A name that a program of this mount takes away, which the kernel may hold until it has the answer.
+  // Answers requests by that id ESTALE, until then or for kMarkMs. Returns the mark.
+  uint64_t MarkStaleLocked(KernelNode& kernel_node, int64_t until_ms);
+  // A name that a program of this mount takes away, which the kernel may hold until it has the answer. It is stale at
+  // once: another client may have taken it away in the same moment, and this change be refused.
   void NoteTakenLocked(uint64_t folder, const EntryTable::Lost& lost);
+  // The change of this mount that takes a name away is answered. Refused, it tells the kernel nothing of the name.
+  void OnTaken(uint64_t folder, const std::string& name, bool is_done);
   // Another client has bound such a name anew: the kernel is told of that, too.
   void ForgetTakenLocked(uint64_t folder, const std::string& name);
   void EvictLocked();
@@ -314,6 +319,7 @@ class DriveCore {
     std::string name;
     uint64_t id;  // the kernel's
     int64_t until_ms;
+    uint64_t mark;
   };
   // Names taken in the last second, oldest first.
   std::deque<Taken> taken_;
