@@ -1,5 +1,5 @@
-// Makes volumes of offered folders while the server runs, stops, resumes and removes those. One after another, so that two
-// that are asked for at once see each other. What is answered is in the list [F200].
+// Makes volumes of offered folders while the server runs, stops, resumes and removes those. One after another, so that
+// two that are asked for at once see each other. What is answered is in the list [F200].
 import type { DiskRoot } from "@runnel/shared";
 import { type Clock, RunnelError, fromSystemError, isVolumeName, wallMs } from "@runnel/shared";
 import type { Actor } from "../audit/audit-entry.ts";
@@ -63,8 +63,8 @@ export class VolumeMaker {
 
   /**
    * Removes a volume that is stopped from the list, with the rights on it. The folder keeps its files, and the server
-   * what it knows of them: a volume of that name, made of that folder, goes on from there. @throws as setServed; Invalid
-   * for one that is served.
+   * what it knows of them: a volume of that name, made of that folder, goes on from there. @throws as setServed;
+   * Invalid for one that is served.
    */
   remove(who: Actor, name: string): Promise<void> {
     const detail = this.#listed.find((volume) => volume.name === name)?.folder ?? "";
