@@ -11,6 +11,7 @@ import { simulated, simulatedPlan } from "../src/consistency/simulated.ts";
 const FIRST_SEED = 1;
 const SEEDS = 100;
 const TWICE = 5;
+const ASYNC_SEEDS = 30;
 /** All of them have begun by then, on a machine that has much else to do. */
 const BEGUN_MS = 900_000;
 const PLANS = fileURLToPath(new URL("plans/", import.meta.url));
@@ -50,6 +51,17 @@ test("the product has what the known faults replace", () => {
   // Applies them in this process, where nothing else of the product runs.
   for (const { name, apply } of MUTANTS) expect({ name, error: thrownBy(apply) }).toEqual({ name, error: undefined });
 });
+
+test(
+  "it is so in mode async, where programs are answered before the server",
+  async () => {
+    const reports = await simulated({ seed: FIRST_SEED, count: ASYNC_SEEDS, lastsMs: BEGUN_MS, isAsync: true });
+    expect(reports).toHaveLength(ASYNC_SEEDS);
+    const failed = reports.filter(({ violations }) => violations.length > 0);
+    if (failed.length > 0) throw new Error(`RUNNEL_MODE=async ${failed.map(wordsOf).join("\n\n")}`);
+  },
+  BEGUN_MS + 100_000,
+);
 
 test(
   "whoever opens after a close sees it, whatever fails, and nothing that was told done is lost",

@@ -29,6 +29,8 @@ export interface MountSettings {
   stateFolder: string;
   /** Programs see this user as the owner of everything, whoever is stored. */
   mapOwner: boolean;
+  /** Programs are answered before the server has what they changed, where nobody else uses the volume. */
+  isAsync?: boolean;
   /** macOS: mounted through FSKit, without a kernel extension. */
   usesFsKit?: boolean;
   /** Path of the server's secret where there is no TLS (W165); undefined: where this user's programs look. */

@@ -14,7 +14,15 @@ function changesFrom(first = 1, ending: number[] = []): OwnChanges {
 /** A save of that node, which is recorded. */
 function addSave(changes: OwnChanges, record: { node: number; instance?: string; copy?: { n: number } }): Save {
   const n = changes.nextNumber();
-  const save = { n, state: "begun", isAwaited: true, names: [], node: record.node, record: { n, ...record } };
+  const save = {
+    n,
+    state: "begun",
+    isAwaited: true,
+    names: [],
+    node: record.node,
+    record: { n, ...record },
+    shownAs: 0,
+  };
   changes.step(changes.add(save as unknown as Save), "record");
   return save as unknown as Save;
 }

@@ -22,7 +22,10 @@ function applierOfRename(puts: { bindings: readonly DriveBinding[]; changed: boo
         folder === ROOT_NODE && ((name === "a" && node === OWN) || (name === "b" && node === 0)),
       isOwnNode: () => false,
     },
-    tree: { entry: ({ node }: { node: number }) => ({ node }) },
+    tree: {
+      entry: ({ node }: { node: number }) => ({ node }),
+      pending: { isEmpty: true, heard: () => undefined, node: (node: number) => makeState(node, "file", node) },
+    },
   };
   return new FeedApplier(deps as unknown as FeedApplierDeps);
 }

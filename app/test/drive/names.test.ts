@@ -10,6 +10,9 @@ import { Tree } from "../../src/agent/drive/tree.ts";
 import { openReplica } from "../../src/agent/replica/sqlite-replica.ts";
 import { makeState } from "../replica/model-tree.ts";
 
+/** Programs are answered when the server has done it. */
+const LATE = { begins: async () => false, sent: async () => undefined };
+
 const MOVER = 3;
 const VICTIM = 4;
 
@@ -21,6 +24,7 @@ async function takeName(isVictimNamed: boolean): Promise<number[]> {
   ]);
   const gone: number[] = [];
   const deps = {
+    writeBack: LATE,
     tree: {
       real: (node: number) => node,
       lookup: async (_folder: number, name: string) => names.get(name),
@@ -72,6 +76,7 @@ describe("attributes that are set to what they are", () => {
     let shown: bigint | undefined;
     let isDone = false;
     const deps = {
+      writeBack: LATE,
       hasLease: () => hasLease,
       clock: { wallNs: () => NOW_NS },
       tree: {
@@ -137,6 +142,7 @@ describe("a file that is created", () => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const calls: string[] = [];
     const deps = {
+      writeBack: LATE,
       changes,
       tree,
       clock: { wallNs: () => 7n },

@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
+import type { TreeOperation } from "@runnel/shared/tree";
 import type { Journal, JournalCommit } from "../../src/agent/journal/journal.ts";
 import { decodeJournalRecord, encodeJournalRecord } from "../../src/agent/journal/records.ts";
-import { JournalMachine, dataOf, makeCommit } from "./journal-machine.ts";
+import { EPOCH, JournalMachine, dataOf, makeCommit } from "./journal-machine.ts";
 
 async function putOne(machine: JournalMachine, journal: Journal, isDurable: boolean): Promise<number> {
   const n = journal.nextNumber();
@@ -11,6 +12,20 @@ async function putOne(machine: JournalMachine, journal: Journal, isDurable: bool
   await journal.put(makeCommit(journal.instance, n), isDurable);
   return n;
 }
+
+const OPERATIONS: readonly TreeOperation[] = [
+  {
+    op: "make",
+    folder: 1,
+    name: "a",
+    node: 5,
+    attributes: { type: "symlink", mode: 0o777, uid: 1, gid: 2, mtimeNs: -3n, rdev: 0, target: "b" },
+  },
+  { op: "link", node: 5, folder: 2 ** 35, name: "ä" },
+  { op: "rename", folder: 1, name: "a", node: 5, toFolder: 2, toName: "b", how: "exchange" },
+  { op: "remove", folder: 2, name: "b", node: 5, isFolder: false },
+  { op: "setAttr", node: 5, change: { mode: 0o600, mtimeNs: 4n } },
+];
 
 test("[F40] every record comes back as it was written", () => {
   const instance = "0123456789abcdef".repeat(2);
@@ -31,9 +46,38 @@ test("[F40] every record comes back as it was written", () => {
     { kind: "commit" as const, unsyncedIn: "", replaces: [{ instance, n: 7 }], commit: { ...commit, ...copied } },
     { kind: "onDisk" as const, ids: [{ instance, n: 2 ** 34, digest: new Uint8Array(32).fill(9) }] },
     { kind: "done" as const, instance, n: 0 },
+    ...OPERATIONS.map((operation, n) => ({
+      kind: "operation" as const,
+      operation: { n, instance, epoch: EPOCH, timeNs: 2n ** 60n, operation, path: "a/b" },
+    })),
   ]) {
     expect(decodeJournalRecord(encodeJournalRecord(record))).toEqual(record);
   }
+});
+
+test("changes of names and attributes come back in their order, until they are done", async () => {
+  const machine = new JournalMachine();
+  let journal = await machine.open();
+  const { instance } = journal;
+  const put = OPERATIONS.map((operation) => ({
+    n: journal.nextNumber(),
+    instance,
+    epoch: EPOCH,
+    timeNs: 5n,
+    operation,
+    path: "a",
+  }));
+  for (const record of put) await journal.putOperation(record);
+  await journal.sync();
+  await machine.cutPower();
+  journal = await machine.open();
+  expect(journal.operations()).toEqual(put);
+  for (const { n } of put.slice(1)) await journal.done(instance, n);
+  expect(journal.operations()).toEqual(put.slice(0, 1));
+  await journal.close();
+  journal = await machine.open();
+  expect(journal.operations()).toEqual(put.slice(0, 1));
+  await journal.close();
 });
 
 test("[F40] a record of another form is damage", () => {

@@ -253,6 +253,7 @@ describe("a lease that is given back", () => {
       feed: () => ({ send: (item: unknown) => void sent.push(item) }) as unknown as Channel,
       isUsed: () => false,
       changed: (untilMs) => void leases.push(untilMs),
+      interrupted: () => undefined,
       measured: () => undefined,
     });
     lease.attached(1_000, false);

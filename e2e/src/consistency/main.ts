@@ -59,7 +59,8 @@ function withMutant(name: string | undefined): object {
   if (name !== undefined && mutant === undefined) throw new Error(`There is no mutant "${name}".`);
   mutant?.apply();
   const asked = process.env["RUNNEL_POWERS"];
-  return { ...(asked === undefined ? {} : { powers: asked.split(",") }), ...mutant?.settings };
+  const isAsync = process.env["RUNNEL_MODE"] === "async";
+  return { isAsync, ...(asked === undefined ? {} : { powers: asked.split(",") }), ...mutant?.settings };
 }
 
 function write(report: Report): void {

@@ -88,6 +88,8 @@ export interface Plan {
   serverDiskMs?: number;
   outside?: OutsideStep[];
   followsUnsent?: boolean;
+  /** All clients are in mode async. */
+  isAsync?: boolean;
   clients: { delayMs: number; jitterMs: number }[];
   steps: Step[];
   faults: Fault[];
@@ -110,6 +112,8 @@ export interface PlanSettings {
   isLarge?: boolean;
   /** Contents have several chunks, and are edited where they would be read. */
   isEdited?: boolean;
+  /** All clients are in mode async. */
+  isAsync?: boolean;
   /** Powers in place of the usual ones. */
   powers?: readonly Power[];
 }
@@ -167,6 +171,38 @@ const SHARES: readonly (readonly [number, Step["do"]])[] = [
 const VERBS: ReadonlySet<Step["do"]> = new Set<Step["do"]>(["flush", "removeTree"]);
 
 export function planOf(seed: number, settings: PlanSettings = {}): Plan {
+  const plan = drawn(seed, settings);
+  return settings.isAsync === true ? inTurns(plan) : plan;
+}
+
+const TURN_MS = 6_000;
+/** Share of steps that are done at any time. */
+const OUT_OF_TURN = 0.1;
+const ASYNC_SEED = 0x2545f491;
+
+/** Lets clients work in turns, mostly: in mode async one has the write lease while the others rest. */
+function inTurns(plan: Plan): Plan {
+  const random = new SeededRandom(plan.seed ^ ASYNC_SEED);
+  const active: number[] = [];
+  const turnOf = (client: number, from: number): number => {
+    for (let turn = from; ; turn++) {
+      while (active.length <= turn) active.push(random.below(plan.clients.length));
+      if (active[turn] === client) return turn;
+    }
+  };
+  const reached = new Map<string, number>();
+  const steps = plan.steps.map((step) => {
+    const key = `${step.client}/${step.program}`;
+    const turn = Math.floor(step.atMs / TURN_MS);
+    const own = random.coin(OUT_OF_TURN) ? turn : turnOf(step.client, turn);
+    const atMs = Math.max(reached.get(key) ?? 0, own * TURN_MS + (step.atMs % TURN_MS));
+    reached.set(key, atMs);
+    return { ...step, atMs };
+  });
+  return { ...plan, steps, termMs: 2_500 + random.below(1_000), isAsync: true };
+}
+
+function drawn(seed: number, settings: PlanSettings): Plan {
   const random = new SeededRandom(seed);
   const powers = new Set(settings.powers ?? POWERS);
   // A source of chance of its own: the other seeds stay what they are.

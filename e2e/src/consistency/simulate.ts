@@ -84,7 +84,9 @@ class World {
     server.truth.now = () => ({ atMs: clock.bootMs(), step: this.history.step });
     this.clients = plan.clients.map((line, index) => {
       const losesPower = plan.faults.some(({ kind, client }) => kind === "powerCut" && client === index);
-      return new SimulatedClient(`client${index}`, folder, { clock, network, random: this.fork(), line, losesPower });
+      const isAsync = plan.isAsync === true;
+      const parts = { clock, network, random: this.fork(), line, losesPower, isAsync };
+      return new SimulatedClient(`client${index}`, folder, parts);
     });
     const { serverDiskMs = 0 } = plan;
     const slowness = this.fork();
@@ -116,7 +118,8 @@ class World {
     const resting = await this.until(this.resting(), "what lies where");
     const followsUnsent = plan.followsUnsent === true;
     const kept = { outside: this.outside.writes, resting, followsUnsent };
-    const verdict = check(history.calls, this.server.truth, { closeMs: CLOSE_MS, termMs: plan.termMs }, kept);
+    const times = { closeMs: CLOSE_MS, termMs: plan.termMs, isAsync: plan.isAsync === true };
+    const verdict = check(history.calls, this.server.truth, times, kept);
     return {
       ...verdict,
       violations: [...this.violations, ...this.server.nowhere, ...this.starved(), ...verdict.violations],
@@ -297,9 +300,16 @@ class World {
   private async driveContent(program: Program, path: string, sizeBytes: number): Promise<string> {
     try {
       const fd = await program.open(path, constants.O_RDONLY);
-      const bytes = sizeBytes === 0 ? new Uint8Array() : await program.read(fd, 0, sizeBytes);
+      const parts: Uint8Array[] = [];
+      for (let at = 0; at < sizeBytes;) {
+        // A call may bring less than it asked for.
+        const part = await program.read(fd, at, sizeBytes - at);
+        if (part.length === 0) break;
+        parts.push(part);
+        at += part.length;
+      }
       await program.close(fd);
-      return keyOf(await this.executor.chunkBytes(bytes));
+      return keyOf(await this.executor.chunkBytes(Buffer.concat(parts)));
     } catch (error) {
       return error instanceof Error ? error.message : "cannot be read";
     }

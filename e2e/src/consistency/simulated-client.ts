@@ -37,6 +37,8 @@ export interface SimulatedClientParts {
   line: { delayMs: number; jitterMs: number };
   /** It may, in this run: its disk is kept track of. */
   losesPower: boolean;
+  /** Mode of its drive: async, or sync. */
+  isAsync?: boolean;
 }
 
 /** The part of a session that is reached into here. */
@@ -60,12 +62,15 @@ export class SimulatedClient {
   /** Path of what the machine's disk holds. */
   private state = "";
   private readonly shadow: ShadowDisk | undefined;
+  private readonly isAsync: boolean;
   /** The machine's disk, for all agents that run there. */
   readonly disk = { isFull: false, slowMs: 0 };
   /** Their drives still have files open. */
   private readonly former: RunningAgent[] = [];
 
-  constructor(name: string, folder: string, { clock, network, random, line, losesPower }: SimulatedClientParts) {
+  constructor(name: string, folder: string, parts: SimulatedClientParts) {
+    const { clock, network, random, line, losesPower } = parts;
+    this.isAsync = parts.isAsync === true;
     this.name = name;
     this.folder = folder;
     this.random = random;
@@ -118,6 +123,7 @@ export class SimulatedClient {
         cacheBytes: CACHE_BYTES,
         stateFolder: join(state, "state"),
         mapOwner: false,
+        isAsync: this.isAsync,
       },
       { isReadOnly: false },
     );

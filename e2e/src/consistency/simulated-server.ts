@@ -121,6 +121,8 @@ export class SimulatedServer {
   }
 
   private countWaits(feed: Feed): void {
+    const { truth } = this;
+    feed.writeLeaseRanOut = ({ instance }) => truth.ranOut.push({ client: clientOf(instance), ...truth.now() });
     const publish = feed.publish.bind(feed);
     feed.publish = (...args) => {
       const acknowledged = publish(...args);

@@ -20,10 +20,12 @@ export interface Runs {
   mutant?: string;
   /** Count of runs at a time; 1 unless said. */
   parallel?: number;
+  /** All clients are in mode async. */
+  isAsync?: boolean;
 }
 
 /** Runs plans in processes of their own; only the digest of a report's trace comes back. */
-export async function simulated({ seed, count, lastsMs, mutant, parallel = 1 }: Runs): Promise<Report[]> {
+export async function simulated({ seed, count, lastsMs, mutant, parallel = 1, isAsync }: Runs): Promise<Report[]> {
   const reports: Report[] = [];
   const untilMs = performance.now() + lastsMs;
   let begun = 0;
@@ -35,7 +37,8 @@ export async function simulated({ seed, count, lastsMs, mutant, parallel = 1 }: 
       const from = seed + begun;
       begun += runs;
       const args = [from, runs, Math.ceil(leftMs)].map(String);
-      const found = await run([...args, ...(mutant === undefined ? [] : [mutant])], leftMs);
+      const mode = isAsync === true ? { RUNNEL_MODE: "async" } : {};
+      const found = await run([...args, ...(mutant === undefined ? [] : [mutant])], leftMs, mode);
       reports.push(...found.map((line) => JSON.parse(line) as Report));
       if (mutant !== undefined && reports.some(({ violations }) => violations.length > 0)) return;
     }
@@ -55,9 +58,10 @@ export async function shrunk(seed: number, runs: number, mutant: string): Promis
   return JSON.parse((await run(["shrink", String(seed), String(runs), mutant], runs * 1000)).join("")) as Plan;
 }
 
-async function run(args: readonly string[], lastsMs: number): Promise<string[]> {
+async function run(args: readonly string[], lastsMs: number, env: NodeJS.ProcessEnv = {}): Promise<string[]> {
   const ended = await runChild(process.execPath, ["--disable-warning=ExperimentalWarning", MAIN, ...args], {
     deadlineMs: lastsMs + RUN_MS,
+    env: { ...process.env, ...env },
   });
   const lines = ended.stdout.trim().split("\n");
   // The watchdog ends a run that is stuck, with its report.

@@ -7,6 +7,7 @@ import type { AttachedInstance } from "../meta/meta-store.ts";
 import type { FeedSender, Identity } from "./holder.ts";
 import { Holder } from "./holder.ts";
 import { SlowDevices } from "./slow-devices.ts";
+import { WriteLease } from "./write-lease.ts";
 
 interface Wait {
   /**
@@ -41,6 +42,11 @@ export interface Recall {
   holders: { holder: Holder; leftMs: number }[];
 }
 
+/** An instance that was attached before a restart. */
+export interface AttachedBefore extends AttachedInstance {
+  hasWriteLease?: boolean;
+}
+
 /** A lease is renewed after half its term, asks a round trip ahead, and counts from the sending (W162). */
 const TERM_ROUND_TRIPS = 4;
 /** Interval, in followed folders, at which all that a device follows is counted. */
@@ -53,6 +59,9 @@ export class Feed {
   readonly termMs: number;
   readonly #holders = new Map<string, Holder>();
   readonly #slowDevices: SlowDevices;
+  readonly writeLease: WriteLease;
+  /** Called when a write lease ended because its holder could not be reached. */
+  writeLeaseRanOut: (holder: Holder) => void = () => undefined;
   private waits: Wait[] = [];
   /** Set while some item is unacknowledged: when the oldest becomes overdue. */
   #overdueTimer: Timer | undefined;
@@ -60,16 +69,23 @@ export class Feed {
   #isWithdrawn = false;
 
   /** `attached`: known from before a restart; each may hold a lease for one more term (the restart rule). */
-  constructor(clock: Clock, termMs: number, attached: readonly AttachedInstance[]) {
+  constructor(clock: Clock, termMs: number, attached: readonly AttachedBefore[]) {
     this.clock = clock;
     this.termMs = termMs;
     this.#slowDevices = new SlowDevices(termMs);
-    for (const { instance, termMs: before } of attached) {
+    this.writeLease = new WriteLease({
+      clock,
+      isShared: (holder) => this.#isShared(holder),
+      sayWaiting: (asker, holder, untilMs) => asker.sender?.waiting(0, [holder.who], this.#wallMsAt(untilMs)),
+      ranOut: (holder) => this.writeLeaseRanOut(holder),
+    });
+    for (const { instance, termMs: before, hasWriteLease = false } of attached) {
       const identity = { instance, who: "a client from before the restart", device: "" };
       const holder = new Holder(identity, Math.max(termMs, before));
       holder.followsAll = true;
       holder.leaseUntilMs = clock.bootMs() + holder.termMs;
       this.#holders.set(instance, holder);
+      if (hasWriteLease) this.writeLease.restore(holder);
     }
   }
 
@@ -95,6 +111,7 @@ export class Feed {
     }
     holder.ackedSeq = seq;
     holder.sender = sender;
+    if (before !== undefined) this.writeLease.taken(before, holder);
     holder.sinceMs = Number(this.clock.wallNs() / 1_000_000n);
     this.#holders.set(instance, holder);
     this.#applied(holder);
@@ -106,6 +123,7 @@ export class Feed {
     holder.sender = undefined;
     if (!givesUpLease) return;
     holder.leaseUntilMs = 0;
+    this.writeLease.release(holder);
     // A holder on probation is remembered: leaving and coming back is no way out of it.
     const isForgotten = this.clock.bootMs() >= holder.probationUntilMs;
     if (isForgotten && this.#holders.get(holder.instance) === holder) this.#holders.delete(holder.instance);
@@ -149,6 +167,7 @@ export class Feed {
     const seq = changes.at(-1)?.seq ?? 0;
     const nowMs = this.clock.bootMs();
     const missing = new Map<Holder, number>();
+    this.writeLease.progressed(committer);
     for (const holder of this.#holders.values()) {
       const isTold = holder.touchesAny(changes);
       if (!isTold && holder.uncertainUntil === undefined) continue;
@@ -206,13 +225,14 @@ export class Feed {
       return false;
     }
     if (this.#isWithdrawn || nowMs < holder.probationUntilMs) return false;
-    if (!this.#slowDevices.mayHoldLease(holder.device, nowMs)) return false;
+    if (!this.#slowDevices.mayHoldLease(holder.device, nowMs) || !this.writeLease.mayRenew(holder)) return false;
     holder.leaseUntilMs = nowMs + holder.termMs;
     return true;
   }
 
   idle(holder: Holder): void {
     holder.leaseUntilMs = 0;
+    this.writeLease.release(holder);
     this.#release(holder);
   }
 
@@ -269,6 +289,7 @@ export class Feed {
 
   close(): void {
     this.#overdueTimer?.cancel();
+    this.writeLease.close();
     for (const wait of this.waits) wait.timer?.cancel();
     for (const holder of this.#holders.values()) holder.sender?.close("The server is stopping.");
     this.waits = [];
@@ -372,12 +393,26 @@ export class Feed {
     if (sender === undefined || !this.waits.includes(wait)) return;
     let untilMs = 0;
     for (const until of wait.missing.values()) untilMs = Math.max(untilMs, until);
-    const untilWallMs = wallMs(this.clock) + Math.max(0, Math.round(untilMs - this.clock.bootMs()));
     sender.waiting(
       n,
       [...wait.missing.keys()].map((holder) => holder.who),
-      untilWallMs,
+      this.#wallMsAt(untilMs),
     );
+  }
+
+  #wallMsAt(untilMs: number): number {
+    return wallMs(this.clock) + Math.max(0, Math.round(untilMs - this.clock.bootMs()));
+  }
+
+  /** Somebody else may answer programs from what they hold, or has begun a change. */
+  #isShared(holder: Holder): boolean {
+    if (this.#isWithdrawn) return true;
+    const nowMs = this.clock.bootMs();
+    for (const other of this.#holders.values()) {
+      if (other.instance === holder.instance) continue;
+      if (other.hasLease(nowMs) || other.sender?.isChanging?.() === true) return true;
+    }
+    return false;
   }
 }
 

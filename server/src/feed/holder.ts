@@ -11,6 +11,10 @@ export interface FeedSender {
   /** Bytes of a version that the follower committed are asked for once more. */
   lack(version: VersionId, ranges: readonly { offset: number; length: number }[]): void;
   close(reason: string): void;
+  /** The write lease is asked back. */
+  recall?(): void;
+  /** Tells whether changes of the follower are under way. */
+  isChanging?(): boolean;
   /** Tells whether the follower had the file open lately, and wants its small changes. */
   hasRead?(node: number): boolean;
 }

@@ -61,6 +61,7 @@ export class MetaCore implements SyncMetaStore {
   versionsOf = (node: number): store.VersionRow[] => this.#engine.read.versionsOf(node);
   withoutRecipe = (limit: number, after = 0): VersionId[] => this.#engine.read.withoutRecipe(limit, after);
   result = (instance: string, n: number): StoredResult | undefined => this.#engine.read.result(instance, n);
+  writeLease = (): string => this.#engine.read.writeLease();
   attached = (): store.AttachedInstance[] => this.#engine.read.attached();
   diskRows = (folder: number): store.DiskRow[] => this.#engine.read.diskRows(folder);
   diskRow = (folder: number, name: string): store.DiskRow | undefined => this.#engine.read.diskRow(folder, name);
@@ -178,6 +179,10 @@ export class MetaCore implements SyncMetaStore {
     this.#transact(true, () =>
       termMs > 0 ? this.#engine.write.putAttached({ instance, termMs }) : this.#engine.write.removeAttached(instance),
     );
+  }
+
+  setWriteLease(instance: string): void {
+    this.#transact(true, () => this.#engine.write.putWriteLease(instance));
   }
 
   recordApplied(change: Parameters<Methods["recordApplied"]>[0]): void {

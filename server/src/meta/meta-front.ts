@@ -88,6 +88,8 @@ export class MetaFront implements store.MetaStore {
   forgetResults = (instance: string, upToN: number, but: readonly number[]): Promise<void> =>
     this.#change("forgetResults", instance, upToN, but);
   setAttached = (instance: string, termMs: number): Promise<void> => this.#change("setAttached", instance, termMs);
+  setWriteLease = (instance: string): Promise<void> => this.#change("setWriteLease", instance);
+  writeLease = (): Promise<string> => this.#call("writeLease");
   recordApplied = (...args: Parameters<store.MetaStore["recordApplied"]>): Promise<void> =>
     this.#change("recordApplied", ...args);
   passed = (): Promise<store.Passed> => this.#call("passed");

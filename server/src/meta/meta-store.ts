@@ -14,6 +14,9 @@ import type {
   VersionId,
   Xattr,
 } from "@runnel/shared";
+import type { OperationResult, TreeOperation } from "@runnel/shared/tree";
+
+export type { OperationResult };
 
 /**
  * Identity of an operation: an instance's n-th. It is executed once; `digest` tells a repetition from a reuse of the
@@ -49,22 +52,9 @@ export interface WriteContent {
   temp: string;
 }
 
-/** Request to change the tree. Node ids in `node` for make come from the instance's range. */
+/** Request to change the tree. */
 export type Operation =
-  | { op: "make"; folder: number; name: string; node: number; attributes: NewAttributes }
-  | { op: "link"; node: number; folder: number; name: string }
-  /** `node`: what `name` is expected to be bound to. how: replace | keep (Exists if bound) | exchange. */
-  | {
-      op: "rename";
-      folder: number;
-      name: string;
-      node: number;
-      toFolder: number;
-      toName: string;
-      how: "replace" | "keep" | "exchange";
-    }
-  | { op: "remove"; folder: number; name: string; node: number; isFolder: boolean }
-  | { op: "setAttr"; node: number; change: Omit<AttributeChange, "sizeBytes"> }
+  | TreeOperation
   /**
    * A new content. `base` is the version the edit started from; when it is not current the conflict rule applies:
    * online, the last close wins and the result says `conflict`. A node that lost its name meanwhile: the content goes
@@ -130,17 +120,6 @@ export interface DiskRow {
   version: number;
   /** Extended attributes of the file; absent when it has none. */
   xattrs?: DiskXattrs;
-}
-
-export interface OperationResult {
-  /** The node made, linked, renamed, written. For a make that met an existing folder: that folder's id. */
-  node: number;
-  /** Seq of the change; without one, of the last before it. */
-  seq: number;
-  /** The node's version afterwards; for write the one made. */
-  version: number;
-  /** write: the base was not current; what became of the other content. */
-  conflict: boolean;
 }
 
 /** Place of an operation in the tree, by names: for its log record, which outlives the ids. */
@@ -277,6 +256,9 @@ export interface MetaStore {
    * resolves; 0: it holds none.
    */
   setAttached(instance: string, termMs: number): Promise<void>;
+  /** Keeps durably, before it resolves, which instance has the write lease; "": none. */
+  setWriteLease(instance: string): Promise<void>;
+  writeLease(): Promise<string>;
   /** Lists attached instances, sorted by instance. */
   attached(): Promise<AttachedInstance[]>;
 

@@ -1,8 +1,11 @@
 // MetaTables: the rows of a meta store as the planner sees them, inside one transaction. Synchronous: the engine
 // decides on which thread it runs. Rows handed out are never changed in place, a change is a put. Nothing here knows a
 // rule of the tree; those are the planner's.
-import type { Change, Entry, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
+import type { Change, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
+import type { LastName, TreeRows } from "@runnel/shared/tree";
 import type { AttachedInstance, DiskRow, OperationResult, Passed, VersionRow, VolumeFacts } from "./meta-store.ts";
+
+export type { LastName };
 
 /** The volume's facts with what only this folder needs. */
 export interface Facts extends VolumeFacts {
@@ -12,41 +15,23 @@ export interface Facts extends VolumeFacts {
   forgottenSeq: number;
 }
 
-/** Place of a node's last name, and who took it: "" for a program on the server. */
-export interface LastName {
-  folder: number;
-  name: string;
-  instance: string;
-}
-
 export interface StoredResult {
   digest: Uint8Array;
   result: OperationResult;
 }
 
 /** Every method may throw RunnelError Corrupt: a row fails its checksum. */
-export interface MetaTables {
+export interface MetaTables extends TreeRows {
   facts(): Facts;
   putFacts(facts: Facts): void;
 
-  node(node: number): NodeState | undefined;
   putNode(state: NodeState): void;
-  /** Lists extended attributes, sorted by name. */
-  xattrs(node: number): Xattr[];
   /** None removes the row. */
   putXattrs(node: number, xattrs: readonly Xattr[]): void;
-  /** Returns the last name of a node with nlink 0. */
-  lastName(node: number): LastName | undefined;
   putLastName(node: number, last: LastName): void;
 
-  binding(folder: number, name: string): number | undefined;
   putBinding(folder: number, name: string, node: number): void;
   removeBinding(folder: number, name: string): void;
-  hasNames(folder: number): boolean;
-  /** Lists names, sorted by folder, then name (UTF-8 bytes). */
-  namesOf(node: number): { folder: number; name: string }[];
-  /** Lists entries after a name, in name order (UTF-8 bytes). */
-  list(folder: number, after: string, limit: number): Entry[];
 
   version(version: VersionId): VersionRow | undefined;
   /** Oldest first. */
@@ -71,6 +56,9 @@ export interface MetaTables {
   attached(): AttachedInstance[];
   putAttached(attached: AttachedInstance): void;
   removeAttached(instance: string): void;
+  /** Instance with the write lease; "": none. */
+  writeLease(): string;
+  putWriteLease(instance: string): void;
 
   diskRow(folder: number, name: string): DiskRow | undefined;
   /** Lists rows, sorted by name. */

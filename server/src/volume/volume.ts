@@ -3,7 +3,7 @@
 import type { Clock, DiskRoot, Executor, Log, Timer, VersionId } from "@runnel/shared";
 import { RunnelError, isRunnelError, openLog } from "@runnel/shared";
 import type { ContentEngine, ContentStore, SalvageReport } from "../content/content-store.ts";
-import { Feed } from "../feed/feed.ts";
+import { type AttachedBefore, Feed } from "../feed/feed.ts";
 import type { Holder } from "../feed/holder.ts";
 import type { Creation } from "../meta/first-rows.ts";
 import type { MetaStore, Operation, OperationId, OperationResult } from "../meta/meta-store.ts";
@@ -53,7 +53,7 @@ export interface VolumeDeps {
 
 const LOG_FOLDER = "log";
 /** Stands for the clients of an epoch that nobody remembers: they may hold leases for one more term. */
-const CLIENTS_OF_BEFORE = { instance: "clients of an earlier epoch", termMs: 0 };
+const CLIENTS_OF_BEFORE = { instance: "clients of an earlier epoch", termMs: 0, hasWriteLease: true };
 
 export class Volume {
   readonly name: string;
@@ -158,7 +158,7 @@ export class Volume {
   static async #start(deps: VolumeDeps, engine: ContentEngine, log: Log, recovered: Recovered): Promise<Volume> {
     const { meta, facts, salvaged } = recovered;
     const hadClients = salvaged !== undefined || deps.hadClients === true;
-    const attached = hadClients ? [CLIENTS_OF_BEFORE] : await meta.attached();
+    const attached = hadClients ? [CLIENTS_OF_BEFORE] : await attachedBefore(meta);
     const feed = new Feed(deps.clock, deps.termMs, attached);
     let volume: Volume;
     const supplies = new Supplies(deps.clock, (instance, version, ranges) => feed.lack(instance, version, ranges));
@@ -375,6 +375,11 @@ export class Volume {
       this.#forgetExpired();
     });
   }
+}
+
+async function attachedBefore(meta: MetaStore): Promise<AttachedBefore[]> {
+  const [attached, writer] = [await meta.attached(), await meta.writeLease()];
+  return attached.map((each) => ({ ...each, hasWriteLease: each.instance === writer }));
 }
 
 const NO_DATA = new Uint8Array(0);

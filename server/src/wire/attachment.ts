@@ -1,6 +1,6 @@
 // An attachment of a connection: the channel that `attach` opened stays open and carries the volume's feed.
 import type { Change, Channel, FeedFromClient, VersionId } from "@runnel/shared";
-import { FEED_FROM_CLIENT, RunnelError, check, packChange } from "@runnel/shared";
+import { FEED_FROM_CLIENT, ROOT_NODE, RunnelError, check, packChange } from "@runnel/shared";
 import type { Right } from "../auth/registry-file.ts";
 import type { FeedSender, Holder } from "../feed/holder.ts";
 import type { Volume } from "../volume/volume.ts";
@@ -165,13 +165,57 @@ export class Attachment implements FeedSender {
     return this.wanted.has(node);
   }
 
+  recall(): void {
+    this.tell(["recall", ROOT_NODE]);
+  }
+
+  isChanging(): boolean {
+    return this.order.isBusy;
+  }
+
+  /** Tells whether somebody else has the write lease: this client cannot be told what is true now (W181). */
+  get isKeptOut(): boolean {
+    return this.volume.feed.writeLease.isHeldByOther(this.holder);
+  }
+
+  /** Resolves when it is kept out no more. */
+  whenShared(): Promise<void> {
+    return this.volume.feed.writeLease.shared(this.holder);
+  }
+
+  private async renew(question: number): Promise<void> {
+    const { feed } = this.volume;
+    // A client that nobody is in the way of is answered in its turn.
+    if (this.isKeptOut) await this.whenShared();
+    const { seq } = this.volume;
+    this.channel.send(feed.renew(this.holder) ? ["current", question, seq] : ["not", question]);
+  }
+
+  /** The lease is durable before the client knows of it: a start waits for its end. */
+  private async acquire(question: number, node: number): Promise<void> {
+    const { feed, meta } = this.volume;
+    const acquired = node === ROOT_NODE ? feed.writeLease.acquire(this.holder) : NO_LEASE;
+    if (!acquired.isGranted) {
+      this.channel.send(["refused", question, acquired.retryAfterMs]);
+      return;
+    }
+    try {
+      await meta.setWriteLease(this.instance);
+      this.channel.send(["granted", question, acquired.isContinued]);
+    } catch (error) {
+      feed.writeLease.release(this.holder);
+      this.warn("A write lease could not be recorded.", error);
+      this.channel.send(["refused", question, NO_LEASE.retryAfterMs]);
+    }
+  }
+
   private handle(item: FeedFromClient): void {
     const { feed } = this.volume;
     if (item[0] === "ack") feed.acknowledge(this.holder, item[1]);
-    else if (item[0] === "current") {
-      const seq = this.volume.seq;
-      this.channel.send(feed.renew(this.holder) ? ["current", item[1], seq] : ["not", item[1]]);
-    } else if (item[0] === "idle") feed.idle(this.holder);
+    else if (item[0] === "current") void this.renew(item[1]);
+    else if (item[0] === "acquire") void this.acquire(item[1], item[2]);
+    else if (item[0] === "yield") feed.writeLease.release(this.holder);
+    else if (item[0] === "idle") feed.idle(this.holder);
     else if (item[0] === "want") this.wanted.say(item[1]);
     else if (item[0] === "have") this.volume.supplies.have(this.instance, item[1], item[2], item[3]);
     else if (item[0] === "haveNot") this.volume.supplies.haveNot(this.instance, item[1]);
@@ -179,6 +223,8 @@ export class Attachment implements FeedSender {
   }
 }
 
+/** Leases on less than the volume are not given. */
+const NO_LEASE = { isGranted: false, retryAfterMs: 60_000 } as const;
 const WHOM_MAX = 20;
 /** A client with more of them is busy enough without contents. */
 const UNACKNOWLEDGED_MAX = 64;

@@ -249,6 +249,7 @@ export class ConnectionHandler {
     const attachment = this.attachments.named(id);
     // Always waited for, so that requests keep their order.
     await attachment.answered;
+    if (REQUESTS[name].isOfNoTree !== true && attachment.isKeptOut) await attachment.whenShared();
     const call = {
       attachment,
       volume: attachment.volume,

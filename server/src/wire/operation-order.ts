@@ -65,6 +65,11 @@ export class OperationOrder {
     this.instance = instance;
   }
 
+  /** Tells whether operations are under way. */
+  get isBusy(): boolean {
+    return this.running.size > 0;
+  }
+
   /**
    * Runs operation n, which fails if one of `after` does. To be called in the order of the requests. `work` says
    * `executed`, or throws.

@@ -1,8 +1,7 @@
 // Followers of a feed on a simulated clock: what each was sent, and commits with how they stand.
 import { SimulatedClock } from "@runnel/shared";
 import type { Change, NodeState } from "@runnel/shared";
-import { Feed } from "../../src/feed/feed.ts";
-import type { AttachedInstance } from "../../src/meta/meta-store.ts";
+import { type AttachedBefore, Feed } from "../../src/feed/feed.ts";
 import type { FeedSender, Holder } from "../../src/feed/holder.ts";
 
 export const TERM_MS = 20_000;
@@ -11,6 +10,7 @@ export type FollowerEvent =
   | ["changes", ...number[]]
   | ["listAgain", number]
   | ["waiting", number, readonly string[], number]
+  | ["recall"]
   | ["close", string];
 
 export class Follower implements FeedSender {
@@ -34,6 +34,10 @@ export class Follower implements FeedSender {
 
   waiting(n: number, whom: readonly string[], untilWallMs: number): void {
     this.said.push(["waiting", n, whom, untilWallMs]);
+  }
+
+  recall(): void {
+    this.said.push(["recall"]);
   }
 
   lack(): void {}
@@ -125,7 +129,7 @@ export class Scene {
   readonly feed: Feed;
 
   /** `attached`: before a restart; by name, with the usual term. */
-  constructor(attached: readonly (string | AttachedInstance)[] = []) {
+  constructor(attached: readonly (string | AttachedBefore)[] = []) {
     const known = attached.map((each) => (typeof each === "string" ? { instance: each, termMs: TERM_MS } : each));
     this.feed = new Feed(this.clock, TERM_MS, known);
   }

@@ -346,6 +346,20 @@ function describeKept(using: Using): void {
   );
 
   test(
+    "[W183] which instance has the write lease is kept",
+    using(async (h, place) => {
+      expect(await h.store.writeLease()).toBe("");
+      await h.store.setWriteLease("a");
+      await h.store.setWriteLease("b");
+      expect(await h.store.writeLease()).toBe("b");
+      await h.store.close();
+      const again = await place.open();
+      expect(await again.writeLease()).toBe("b");
+      await again.close();
+    }),
+  );
+
+  test(
     "attached instances are listed until they are not",
     using(async ({ store }) => {
       for (const instance of ["b", "a", "b"]) await store.setAttached(instance, 20_000);

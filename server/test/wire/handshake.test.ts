@@ -129,7 +129,7 @@ describe("a connection", () => {
       expect([features, await kindOf(client.call("hello", { ...HELLO, features }))]).toEqual([features, "Invalid"]);
     const [handler] = wire.handlers;
     expect(handler?.features).toEqual([]);
-    expect(await client.call("hello", { ...HELLO, features: most })).toMatchObject({ features: [] });
+    expect(await client.call("hello", { ...HELLO, features: most })).toMatchObject({ features: ["write-lease"] });
     expect(handler?.features).toEqual(most);
     const older = wire.connect();
     await older.call("hello", HELLO);

@@ -8,7 +8,8 @@ import { count, counts } from "./numbers.ts";
 /**
  * Items of the attach channel, client to server: ["ack", seq] · ["current", k] · ["idle"] · ["unfollow", [folder…]] ·
  * ["want", [[node, version held or 0]…]] · ["have", version, offset, bytes], of what "lack" asked for ·
- * ["haveNot", version], when there is no more of it.
+ * ["haveNot", version], when there is no more of it · ["acquire", k, node] (asks for the write lease on what is below
+ * a folder) · ["yield", node] (gives it back).
  */
 export const FEED_FROM_CLIENT = z.union([
   z.tuple([z.literal("ack"), count]),
@@ -18,6 +19,8 @@ export const FEED_FROM_CLIENT = z.union([
   z.tuple([z.literal("want"), z.array(z.tuple([nodeId, count])).max(LIMITS.wantedFiles)]),
   z.tuple([z.literal("have"), versionId, count, bytes.refine(({ length }) => length <= LIMITS.runBytes, "too long")]),
   z.tuple([z.literal("haveNot"), versionId]),
+  z.tuple([z.literal("acquire"), count, nodeId]),
+  z.tuple([z.literal("yield"), nodeId]),
 ]);
 export type FeedFromClient = z.output<typeof FEED_FROM_CLIENT>;
 
@@ -45,8 +48,10 @@ export type Difference = z.output<typeof difference>;
  * Items of the attach channel, server to client: ["changes", [change…], seqs whose contents follow] · ["content",
  * version, difference or null] · ["current", k, seq] (lease renewed, counted from sending k) · ["not", k] (no lease
  * now: ask at every open) · ["listAgain", seq] (the backlog was too long: everything is unknown) · ["waiting", n,
- * [who…], untilMs] (the commit n waits for these) · ["lack", version, [[offset, length]…]] (bytes of a version that
- * this client committed, asked for once more).
+ * [who…], untilMs] (the commit n waits for these; 0: all that this client asks does) · ["lack", version, [[offset,
+ * length]…]] (bytes of a version that this client committed, asked for once more) · ["granted", k, whether this
+ * instance has had it without a break] · ["refused", k, retryAfterMs] · ["recall", node] (the write lease is asked
+ * back).
  */
 export const FEED_FROM_SERVER = z.union([
   z.tuple([z.literal("changes"), z.array(change).max(4096), counts(4096).optional()]),
@@ -56,5 +61,8 @@ export const FEED_FROM_SERVER = z.union([
   z.tuple([z.literal("listAgain"), count]),
   z.tuple([z.literal("waiting"), count, z.array(z.string().max(200)).max(100), count]),
   z.tuple([z.literal("lack"), versionId, z.array(z.tuple([count, count])).max(LIMITS.lackedRanges)]),
+  z.tuple([z.literal("granted"), count, z.boolean()]),
+  z.tuple([z.literal("refused"), count, count]),
+  z.tuple([z.literal("recall"), nodeId]),
 ]);
 export type FeedFromServer = z.output<typeof FEED_FROM_SERVER>;

@@ -78,8 +78,10 @@ describe("golden frames", () => {
   test("[W10] cover every form of item, and the requests that carry most", () => {
     const heads = (name: string): unknown[] =>
       withForm.filter(({ schema }) => schema === name).map(({ message }) => (message as unknown[])[0]);
-    expect(new Set(heads("feedFromClient"))).toEqual(new Set(["ack", "current", "idle", "unfollow"]));
-    expect(new Set(heads("feedFromServer"))).toEqual(new Set(["changes", "current", "not", "listAgain", "waiting"]));
+    expect(new Set(heads("feedFromClient"))).toEqual(new Set(["ack", "acquire", "current", "idle", "unfollow"]));
+    expect(new Set(heads("feedFromServer"))).toEqual(
+      new Set(["changes", "current", "not", "listAgain", "recall", "waiting"]),
+    );
     expect(new Set(heads("writeItem"))).toEqual(new Set(["c", "h", "d", "r", "e"]));
     expect(new Set(heads("writeReply"))).toEqual(new Set(["need", "from"]));
     expect(new Set(heads("fetchItem"))).toEqual(new Set(["v", "p", "d", "raw"]));

@@ -1,6 +1,6 @@
 // Changes of this client: of names and attributes, of files that are made, of contents.
 import type { NodeState, VersionId } from "@runnel/shared";
-import type { JournalCommit } from "../journal/journal.ts";
+import type { JournalCommit, JournalOperation } from "../journal/journal.ts";
 import type { ChangeState } from "./change-states.ts";
 
 /** A folder's name, and the node that a change binds it to, 0: none. */
@@ -52,12 +52,23 @@ export interface Save extends OwnChange {
   shownAs: number;
 }
 
+/** A change of names or attributes that programs were told of before the server: it is in the journal. */
+export interface TreeChange extends OwnChange {
+  record: JournalOperation;
+  /** Nodes that it changes. */
+  nodes: readonly number[];
+}
+
 export function isMake(change: OwnChange): change is Make {
   return change.made !== undefined;
 }
 
 export function isSave(change: OwnChange): change is Save {
-  return "record" in change;
+  return "shownAs" in change;
+}
+
+export function isTreeChange(change: OwnChange): change is TreeChange {
+  return "nodes" in change;
 }
 
 /** Says whether it has not been answered: the next changes do not know what it leaves. */
@@ -67,5 +78,6 @@ export function isOutstanding({ isAwaited, state }: OwnChange): boolean {
 
 /** Lists the nodes that it changes, or binds names to or in. */
 export function nodesOf(change: OwnChange): number[] {
+  if (isTreeChange(change)) return [...change.nodes];
   return isSave(change) ? [change.record.node] : change.names.flatMap(([folder, , node]) => [folder, node]);
 }

@@ -2,18 +2,25 @@
 // nodes and names. What is shown to programs, waited for and told to the server is read from here.
 import type { Journal, JournalCommit } from "../journal/journal.ts";
 import { type Received, lowest, receivedOf } from "../wire/received.ts";
-import { type OwnChange, type OwnName, type Save, isOutstanding, isSave, nodesOf } from "./own-change.ts";
+import { type OwnChange, type OwnName, type Save, isOutstanding, isSave, isTreeChange, nodesOf } from "./own-change.ts";
 import { type ChangeEvent, type ChangeState, nextState } from "./change-states.ts";
 
 export class OwnChanges {
   readonly #journal: Pick<Journal, "instance" | "nextNumber" | "ending">;
   readonly #all = new Set<OwnChange>();
+  /** Changes that are not answered, and that a program waits for. */
+  readonly #outstanding = new Set<OwnChange>();
   readonly #byNode = new Map<number, Set<OwnChange>>();
   #highest = 0;
   #idleWaiters: { upTo: number; resolve(): void }[] = [];
 
   constructor(journal: Pick<Journal, "instance" | "nextNumber" | "ending">) {
     this.#journal = journal;
+  }
+
+  /** The highest number that was given. */
+  get highest(): number {
+    return this.#highest;
   }
 
   /** Returns the next number of the instance; it is for a change that is added at once. */
@@ -30,6 +37,7 @@ export class OwnChanges {
 
   add<Kind extends OwnChange>(change: Kind): Kind {
     this.#all.add(change);
+    if (isOutstanding(change)) this.#outstanding.add(change);
     this.#index(change);
     return change;
   }
@@ -38,6 +46,7 @@ export class OwnChanges {
   step(change: OwnChange, event: ChangeEvent): ChangeState {
     change.state = nextState(change.state, event);
     if (event === "fail" || change.state === "settled") change.isAwaited = false;
+    if (!isOutstanding(change)) this.#outstanding.delete(change);
     if (change.state === "settled") {
       this.#all.delete(change);
       this.#unindex(change);
@@ -71,7 +80,7 @@ export class OwnChanges {
     const needed = new Set(this.#journal.ending());
     for (const change of this.#all) {
       const record = isSave(change) && change.record.instance === instance ? change.record : undefined;
-      if (record !== undefined || isOutstanding(change)) needed.add(change.n);
+      if (record !== undefined || isOutstanding(change) || isTreeChange(change)) needed.add(change.n);
       if (record?.copy !== undefined) needed.add(record.copy.n);
     }
     return receivedOf(this.#highest, needed);
@@ -100,29 +109,25 @@ export class OwnChanges {
 
   /** Notes whom a change waits for, as the server says. */
   noteWaiting(n: number, whom: readonly string[], untilMs: number): void {
-    for (const change of this.#outstanding()) if (change.n === n) change.waits = { for: [...whom], untilMs };
+    for (const change of this.#outstanding) if (change.n === n) change.waits = { for: [...whom], untilMs };
   }
 
   /** Lists what waits for others, until it is answered. */
   waiting(): { operation: string; for: string[]; untilMs: number }[] {
-    return this.#outstanding().flatMap(({ n, waits }) =>
+    return [...this.#outstanding].flatMap(({ n, waits }) =>
       waits === undefined ? [] : [{ operation: `change ${n}`, for: [...waits.for], untilMs: waits.untilMs }],
     );
   }
 
   /** The same by the changes' numbers: only whom they wait for. */
   waitingFor(): Map<number, readonly string[]> {
-    const waiting = this.#outstanding().filter(({ waits }) => waits !== undefined);
+    const waiting = [...this.#outstanding].filter(({ waits }) => waits !== undefined);
     return new Map(waiting.map(({ n, waits }) => [n, waits?.for ?? []]));
-  }
-
-  #outstanding(): OwnChange[] {
-    return [...this.#all].filter(isOutstanding);
   }
 
   /** @returns Infinity when nothing is. */
   #firstOutstanding(): number {
-    return lowest(this.#outstanding().map(({ n }) => n));
+    return lowest([...this.#outstanding].map(({ n }) => n));
   }
 
   #wake(): void {

@@ -25,16 +25,20 @@ export class FeedApplier {
     const { replica, drive, changes, tree } = this.deps;
     for (const { folder, name, before, after } of replica.apply(items))
       if (before !== 0 && before !== after) tree.lostName(folder, name, before);
+    const { pending } = tree;
+    pending.heard(items);
     // Keeps the last of each name: what is own and what is not is put apart.
     const bindings = new Map<string, { binding: DriveBinding; isOwn: boolean }>();
     for (const change of items) {
       const named = new Set<number>();
-      for (const { folder, name, node } of change.bindings) {
+      for (const { folder, name, node: told } of change.bindings) {
+        // Programs have bound it otherwise since.
+        const node = pending.isEmpty ? told : (pending.bound(folder, name) ?? told);
         // The state that the last of these changes leaves: entries are put after all nodes.
-        const state = node === 0 ? undefined : (replica.node(node) ?? change.nodes.find((one) => one.node === node));
+        const state = node === 0 ? undefined : (pending.node(node) ?? change.nodes.find((one) => one.node === node));
         if (state !== undefined) named.add(state.node);
         const key = `${folder}/${name}`;
-        const isOwn = changes.isOwnName(folder, name, node) && bindings.get(key)?.isOwn !== false;
+        const isOwn = changes.isOwnName(folder, name, told) && bindings.get(key)?.isOwn !== false;
         bindings.set(key, { binding: { folder, name, entry: state && tree.entry(state) }, isOwn });
       }
       for (const state of change.nodes) {
@@ -42,7 +46,7 @@ export class FeedApplier {
         const isOwn =
           changes.isOwnNode(state.node) ||
           change.bindings.some((binding) => changes.isOwnName(binding.folder, binding.name, binding.node));
-        drive.putNode(tree.entry(state), !isOwn);
+        drive.putNode(tree.entry(pending.isEmpty ? state : (pending.node(state.node) ?? state)), !isOwn);
       }
     }
     for (const changed of [false, true]) {

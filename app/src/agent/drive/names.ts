@@ -5,15 +5,14 @@ import type { Clock, NewAttributes, NodeState } from "@runnel/shared";
 import { RunnelError, isRunnelError, packType, checkResult } from "@runnel/shared";
 import type { OwnName } from "../changes/own-change.ts";
 import type { OwnChanges } from "../changes/own-changes.ts";
+import type { WriteBack } from "../changes/write-back.ts";
 import type { Operations } from "../wire/operations.ts";
+import type { EarlyNames, Outcome } from "./early-names.ts";
+import { attributesIn, isRefusedElsewhere } from "./new-attributes.ts";
 import type { RequestOfOp } from "./request-of-op.ts";
 import type { LikelyBases } from "./saving/likely-bases.ts";
 import type { Tree } from "./tree.ts";
 import type { UnsentSaves } from "./saving/unsent.ts";
-
-const S_ISGID = 0o2000;
-/** Longest name that encrypted folders (eCryptfs) can hold. */
-const SAFE_NAME_BYTES = 143;
 
 export interface NamesDeps {
   drive: Drive;
@@ -22,6 +21,8 @@ export interface NamesDeps {
   operations: Operations;
   clock: Clock;
   unsent: UnsentSaves;
+  writeBack: WriteBack;
+  early: EarlyNames;
   likelyBases: Pick<LikelyBases, "leaves">;
   /** Returns whether what is known of files is current. */
   hasLease(): boolean;
@@ -35,8 +36,62 @@ export class Names {
     this.deps = deps;
   }
 
+  /** Answers a request from the journal where that may be done now, else when the server has done it. */
+  private async answer(early: () => Promise<Outcome>, late: () => Promise<void>): Promise<void> {
+    const { writeBack } = this.deps;
+    while (await writeBack.begins()) {
+      const outcome = await early();
+      if (outcome === "done") return;
+      if (outcome === "late") break;
+    }
+    await writeBack.sent();
+    await late();
+  }
+
+  create(request: RequestOfOp<"create">): Promise<void> {
+    return this.answer(
+      () => this.deps.early.create(request),
+      () => this.createLate(request),
+    );
+  }
+
+  make(request: RequestOfOp<"make">): Promise<void> {
+    return this.answer(
+      () => this.deps.early.make(request),
+      () => this.makeLate(request),
+    );
+  }
+
+  link(request: RequestOfOp<"link">): Promise<void> {
+    return this.answer(
+      () => this.deps.early.link(request),
+      () => this.linkLate(request),
+    );
+  }
+
+  remove(request: RequestOfOp<"remove">): Promise<void> {
+    return this.answer(
+      () => this.deps.early.remove(request),
+      () => this.removeLate(request),
+    );
+  }
+
+  rename(request: RequestOfOp<"rename">): Promise<void> {
+    return this.answer(
+      () => this.deps.early.rename(request),
+      () => this.renameLate(request),
+    );
+  }
+
+  setAttributes(request: RequestOfOp<"setattr">): Promise<void> {
+    return this.answer(
+      () => this.deps.early.setAttributes(request),
+      () => this.setAttributesLate(request),
+    );
+  }
+
   /** A create is answered at once when it need not be exclusive: the make is sent before anything later. */
-  async create(request: RequestOfOp<"create">): Promise<void> {
+  private async createLate(request: RequestOfOp<"create">): Promise<void> {
     const { drive, tree, changes, operations, clock } = this.deps;
     operations.mayChange("create");
     // The kernel then opens the file that is there.
@@ -80,7 +135,7 @@ export class Names {
     problem(`The file ${request.name} could not be created: ${error instanceof Error ? error.message : String(error)}`);
   }
 
-  async make(request: RequestOfOp<"make">): Promise<void> {
+  private async makeLate(request: RequestOfOp<"make">): Promise<void> {
     const { drive, tree, operations, clock } = this.deps;
     operations.mayChange("make");
     const node = await operations.newNode();
@@ -97,7 +152,7 @@ export class Names {
     drive.done(request.id);
   }
 
-  async link(request: RequestOfOp<"link">): Promise<void> {
+  private async linkLate(request: RequestOfOp<"link">): Promise<void> {
     const { drive, tree, operations } = this.deps;
     const folder = tree.real(request.folder);
     const node = tree.real(request.node);
@@ -108,7 +163,7 @@ export class Names {
     drive.done(request.id);
   }
 
-  async remove(request: RequestOfOp<"remove">): Promise<void> {
+  private async removeLate(request: RequestOfOp<"remove">): Promise<void> {
     const { drive, tree, operations } = this.deps;
     const folder = tree.real(request.folder);
     const { name, isFolder } = request;
@@ -161,7 +216,7 @@ export class Names {
     if (nlink <= 1 && !tree.isNamed(node)) await unsent.removed(tree.real(node));
   }
 
-  async rename(request: RequestOfOp<"rename">): Promise<void> {
+  private async renameLate(request: RequestOfOp<"rename">): Promise<void> {
     const { drive, tree, operations, unsent } = this.deps;
     const folder = tree.real(request.folder);
     const toFolder = tree.real(request.toFolder);
@@ -198,7 +253,7 @@ export class Names {
     );
   }
 
-  async setAttributes(request: RequestOfOp<"setattr">): Promise<void> {
+  private async setAttributesLate(request: RequestOfOp<"setattr">): Promise<void> {
     const { drive, tree, operations, clock } = this.deps;
     const node = tree.real(request.node);
     const { mode, uid, gid, mtimeNs } = request;
@@ -225,27 +280,6 @@ export class Names {
 
 /** Attempts at a change of a name that others change at the same time. */
 const ATTEMPTS_MAX = 4;
-
-/**
- * Names that some file systems refuse: the server may, and the program is to hear that before it has written anything.
- */
-function isRefusedElsewhere(name: string): boolean {
-  return /["*:<>?\\|\p{Cc}]|[. ]$/u.test(name) || Buffer.byteLength(name) > SAFE_NAME_BYTES;
-}
-
-/**
- * Returns the attributes of what is made in a folder. In one with S_ISGID it has its group, and a folder that bit as
- * well (mkdir(2)).
- */
-function attributesIn(
-  parent: NodeState,
-  { type, mode, caller, rdev, target }: Pick<RequestOfOp<"make">, "type" | "mode" | "caller" | "rdev" | "target">,
-  mtimeNs: bigint,
-): NewAttributes {
-  const inherited = parent.mode & S_ISGID;
-  const gid = inherited === 0 ? caller.gid : parent.gid;
-  return { type, mode: type === "folder" ? mode | inherited : mode, uid: caller.uid, gid, mtimeNs, rdev, target };
-}
 
 function packAttributes(attributes: NewAttributes): object {
   return { ...attributes, type: packType(attributes.type) };

@@ -4,6 +4,7 @@
 import type { Drive, DriveRequest } from "@runnel/native/drive";
 import type { Clock, Timer } from "@runnel/shared";
 import { LIMITS, RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
+import type { WriteBack } from "../changes/write-back.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
 import { isProgramsOwn } from "../mount-log.ts";
@@ -27,6 +28,7 @@ export interface RequestHandlerDeps {
   xattrs: Xattrs;
   volumeSpace: VolumeSpace;
   operations: Operations;
+  writeBack: Pick<WriteBack, "mayBegin">;
   clock: Clock;
   /** Called when a question is answered as was last known. */
   answersOffline(): void;
@@ -90,8 +92,13 @@ export class RequestHandler {
     }
   }
 
+  /** Gives nothing up: what is asked has to wait for somebody else, as the server says. */
+  hasToWait(): void {
+    for (const id of this.#outstanding.keys()) this.deps.drive.prolong(id);
+  }
+
   async #answer(request: DriveRequest): Promise<void> {
-    const { names, contents, unsentContents, commits, drive, operations } = this.deps;
+    const { names, contents, unsentContents, commits, drive, operations, writeBack } = this.deps;
     switch (request.op) {
       case "lookup":
         return this.#lookup(request);
@@ -104,7 +111,7 @@ export class RequestHandler {
         return this.#list(request);
       case "open": {
         const isOffline = await this.#isOffline();
-        if (request.wantsWrite) operations.mayChange("open");
+        if (request.wantsWrite && !writeBack.mayBegin) operations.mayChange("open");
         await commits.settled(this.deps.tree.real(request.node));
         if (await unsentContents.open(request)) return;
         return contents.open(request, isOffline);

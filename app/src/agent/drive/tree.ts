@@ -3,9 +3,11 @@
 // current.
 import type { Entry, NodeState } from "@runnel/shared";
 import { ROOT_NODE, RecentMap, RunnelError, isRunnelError } from "@runnel/shared";
+import type { TreeOperation } from "@runnel/shared/tree";
 import type { DriveEntry } from "@runnel/native/drive";
 import { type Make, isMake } from "../changes/own-change.ts";
 import type { OwnChanges } from "../changes/own-changes.ts";
+import { PendingTree } from "../changes/pending-tree.ts";
 import type { Replica } from "../replica/replica.ts";
 
 export interface Owner {
@@ -23,6 +25,8 @@ const REFUSED_MAX = 1000;
 
 export class Tree {
   readonly #replica: Replica;
+  /** Changes that programs were told of before the server. */
+  readonly pending: PendingTree;
   readonly #list: (folder: number) => Promise<void>;
   readonly #statNodes: (nodes: number[]) => Promise<(NodeState | null)[]>;
   readonly #changes: OwnChanges;
@@ -47,6 +51,7 @@ export class Tree {
     owner?: Owner,
   ) {
     this.#replica = replica;
+    this.pending = new PendingTree(replica, (node) => this.real(node));
     this.#changes = changes;
     this.#owner = owner;
     this.#list = ask.list;
@@ -83,7 +88,7 @@ export class Tree {
 
   /** Returns the state of a node without asking anybody. */
   known(node: number): NodeState | undefined {
-    return this.#unheard(node)?.made.state ?? this.#replica.node(this.real(node));
+    return this.#unheard(node)?.made.state ?? this.pending.node(this.real(node));
   }
 
   /** A name has been taken from a node: whoever has that open goes on under the path that it had. */
@@ -109,10 +114,10 @@ export class Tree {
   async lookup(folder: number, name: string): Promise<NodeState | undefined> {
     const make = this.#unheardName(folder, name);
     if (make !== undefined) return make.made.state;
-    let known = this.#replica.lookup(folder, name);
+    let known = this.pending.lookup(folder, name);
     if (known.is === "unknown") {
       await this.#fill(folder);
-      known = this.#replica.lookup(folder, name);
+      known = this.pending.lookup(folder, name);
     }
     if (known.is === "unknown") throw new RunnelError("Unknown", "lookup", "What this folder holds is not known now.");
     return known.is === "bound" ? known.state : undefined;
@@ -151,7 +156,7 @@ export class Tree {
   boundTo(folder: number, name: string, otherwise: NodeState | undefined): NodeState | undefined {
     const make = this.#unheardName(folder, name);
     if (make !== undefined) return make.made.state;
-    const known = this.#replica.lookup(folder, name);
+    const known = this.pending.lookup(folder, name);
     return known.is === "unknown" ? otherwise : known.is === "bound" ? known.state : undefined;
   }
 
@@ -166,10 +171,10 @@ export class Tree {
     const make = this.#unheard(node);
     if (make !== undefined) return make.made.state;
     const real = this.real(node);
-    const known = this.#replica.node(real);
+    const known = this.pending.node(real);
     if (known !== undefined) return known;
     await this.#statNodes([real]);
-    const asked = this.#replica.node(real);
+    const asked = this.pending.node(real);
     if (asked === undefined) throw new RunnelError("NotFound", "look up node", "This file or folder is gone.");
     return asked;
   }
@@ -185,13 +190,13 @@ export class Tree {
 
   /** Whole, in name order. */
   async entries(folder: number): Promise<Entry[]> {
-    let listing = this.#replica.listing(folder);
+    let listing = this.pending.listing(folder);
     if (listing === undefined) {
       await this.#fill(folder);
-      listing = this.#replica.listing(folder);
+      listing = this.pending.listing(folder);
     }
     if (listing === undefined) throw new RunnelError("Unknown", "list", "What this folder holds is not known now.");
-    const entries = [...listing.entries];
+    const entries = [...listing];
     for (const make of this.#makesAt(folder)) {
       const { name, state } = make.made;
       // A later one may have the name.
@@ -219,17 +224,34 @@ export class Tree {
   placeOf(node: number): { folder: number; name: string } | undefined {
     const make = this.#unheard(node);
     if (make !== undefined) return make.made;
-    return this.#replica.namesOf(this.real(node))[0];
+    return this.pending.namesOf(this.real(node))[0];
+  }
+
+  /** Path of what an operation changes, for a person. */
+  pathOfOperation(operation: TreeOperation): string {
+    if (operation.op === "setAttr") return this.pathOf(operation.node);
+    const parent = this.pathOf(operation.folder);
+    return parent === "" ? operation.name : `${parent}/${operation.name}`;
   }
 
   pathOf(node: number): string {
     const made = this.makingOf(node)?.made;
     if (made !== undefined) {
-      const parent = this.#replica.pathOf(made.folder);
+      const parent = this.pending.pathOf(made.folder);
       return parent === undefined || parent === "" ? made.name : `${parent}/${made.name}`;
     }
     const real = this.real(node);
-    return this.#replica.pathOf(real) ?? this.#lastPaths.get(node) ?? this.#lastPaths.get(real) ?? "";
+    return this.pending.pathOf(real) ?? this.#lastPaths.get(node) ?? this.#lastPaths.get(real) ?? "";
+  }
+
+  /** Lists a folder unless what it holds is known. @throws as lookup. */
+  async listed(folder: number): Promise<void> {
+    await this.lookup(folder, "");
+  }
+
+  /** A name that this client made stands for a node that was there before: what is done to it is done to that one. */
+  bind(node: number, other: number): void {
+    this.#bound.set(node, other);
   }
 
   /** Lists a folder; whoever wants the same one shares the listing. */

@@ -2,6 +2,7 @@
 import type { Drive } from "@runnel/native/drive";
 import type { NodeState, Xattr } from "@runnel/shared";
 import { LIMITS, RecentMap, RunnelError, changeXattrs, isXattrName, checkResult } from "@runnel/shared";
+import type { WriteBack } from "../changes/write-back.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
 import type { RequestOfOp } from "./request-of-op.ts";
@@ -12,6 +13,7 @@ export interface XattrsDeps {
   tree: Tree;
   session: Session;
   operations: Operations;
+  writeBack: Pick<WriteBack, "sent">;
 }
 
 /** Nodes whose attributes are remembered. */
@@ -31,8 +33,10 @@ export class Xattrs {
   }
 
   async set(request: RequestOfOp<"setxattr">): Promise<void> {
-    const { drive, tree, operations } = this.#deps;
+    const { drive, tree, operations, writeBack } = this.#deps;
     const { name, how } = request;
+    // Earlier changes of the file go first.
+    await writeBack.sent();
     operations.mayChange("set attribute");
     const before = await this.#of(await tree.node(request.node));
     const isThere = before.some(([known]) => known === name);

@@ -1,6 +1,6 @@
 // Adds up the records of a journal. Pure: records in, pending commits out.
 import type { RecordPlace } from "@runnel/shared";
-import type { JournalCommit } from "./journal.ts";
+import type { JournalCommit, JournalOperation } from "./journal.ts";
 import type { CommitRecord, JournalRecord, OperationName } from "./records.ts";
 
 export interface PendingCommit {
@@ -21,6 +21,7 @@ export class JournalState {
   /** Numbers of the instance below this one may have been given. */
   below = 0;
   readonly #pending = new Map<string, PendingCommit>();
+  readonly #operations = new Map<string, { operation: JournalOperation; place: RecordPlace }>();
   /** Number of pending commits that name a data file. */
   readonly #uses = new Map<string, number>();
 
@@ -31,6 +32,8 @@ export class JournalState {
       else [this.instance, this.below] = [record.instance, record.below];
     } else if (record.kind === "commit") {
       return this.#put(record, place);
+    } else if (record.kind === "operation") {
+      this.#operations.set(keyOf(record.operation), { operation: record.operation, place });
     } else if (record.kind === "onDisk") {
       return record.ids.flatMap((id) => {
         const entry = this.get(id);
@@ -63,8 +66,20 @@ export class JournalState {
     return this.#pending.get(keyOf(id));
   }
 
+  has(id: OperationName): boolean {
+    return this.#pending.has(keyOf(id)) || this.#operations.has(keyOf(id));
+  }
+
+  /** Changes of names and attributes, in the order of their records. */
+  operations(): JournalOperation[] {
+    return [...this.#operations.values()]
+      .toSorted((one, other) => one.place.segment - other.place.segment || one.place.offset - other.place.offset)
+      .map(({ operation }) => operation);
+  }
+
   /** Returns the files that only this commit named, and those that it takes the place of. */
   remove(id: OperationName): string[] {
+    this.#operations.delete(keyOf(id));
     const entry = this.get(id);
     if (entry === undefined) return [];
     this.#pending.delete(keyOf(id));
@@ -97,10 +112,11 @@ export class JournalState {
     );
   }
 
-  /** The oldest segment with a pending commit, or undefined. */
+  /** The oldest segment with something pending, or undefined. */
   oldestSegment(): number | undefined {
     let oldest: number | undefined;
-    for (const { place } of this.#pending.values()) oldest = Math.min(oldest ?? place.segment, place.segment);
+    for (const all of [this.#pending, this.#operations])
+      for (const { place } of all.values()) oldest = Math.min(oldest ?? place.segment, place.segment);
     return oldest;
   }
 }

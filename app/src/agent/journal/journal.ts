@@ -3,6 +3,7 @@
 // cache and replica.
 import type { ByteRange } from "@runnel/native/drive";
 import type { RunnelError } from "@runnel/shared";
+import type { TreeOperation } from "@runnel/shared/tree";
 
 /** The conflict copy that a content becomes: chosen once, so that each attempt is the same [F101]. */
 export interface ConflictCopy {
@@ -45,6 +46,19 @@ export interface JournalCommit {
   copy?: ConflictCopy;
 }
 
+/** A change of names or attributes that the server has not acknowledged. */
+export interface JournalOperation {
+  /** Number of the operation within the instance. */
+  n: number;
+  instance: string;
+  epoch: string;
+  /** When a program made it, by the clock here. */
+  timeNs: bigint;
+  operation: TreeOperation;
+  /** Path of what it changes, for a person. */
+  path: string;
+}
+
 export interface Journal {
   /** Random 128 bits, born with the journal; another one after `renew`. */
   readonly instance: string;
@@ -68,6 +82,10 @@ export interface Journal {
    * @throws NotFound for a missing data file (durable only), NoSpace, Io.
    */
   put(commit: JournalCommit, isDurable: boolean, replaces?: readonly JournalCommit[]): Promise<void>;
+  /** Records a change of names or attributes, as `put` a commit that is not durable yet. @throws NoSpace, Io */
+  putOperation(operation: JournalOperation): Promise<void>;
+  /** Resolves when all that was put before is on stable storage. @throws Io, NoSpace */
+  sync(): Promise<void>;
   /**
    * The server has it (or a person gave it up): its data files go once the record of this is on stable storage.
    * Harmless when repeated.
@@ -82,6 +100,8 @@ export interface Journal {
   discard(files: readonly string[]): Promise<void>;
   /** Commits that are not done, oldest first: after opening, what a former process left. */
   pending(): JournalCommit[];
+  /** Changes of names and attributes that are not done, oldest first. */
+  operations(): JournalOperation[];
   /**
    * Commits of a former process whose bytes a power cut may have taken (within a second of the put), or whose files are
    * gone: not to be committed as they are. Their records and files stay until `done`.

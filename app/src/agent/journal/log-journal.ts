@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import type { Clock, DiskRoot, Executor, Log, Timer } from "@runnel/shared";
 import { RunnelError, fromSystemError, isRunnelError, openLog } from "@runnel/shared";
 import { DataFolder, isHeld } from "./data-folder.ts";
-import type { Journal, JournalCommit } from "./journal.ts";
+import type { Journal, JournalCommit, JournalOperation } from "./journal.ts";
 import { JournalState, type PendingCommit } from "./journal-state.ts";
 import type { JournalRecord, OperationName } from "./records.ts";
 import { JOURNAL_FORMAT, dataFileName, decodeJournalRecord, encodeJournalRecord } from "./records.ts";
@@ -158,6 +158,19 @@ class LogJournal implements Journal {
     this.#arm();
   }
 
+  async putOperation(operation: JournalOperation): Promise<void> {
+    this.#assertOpen("record a change");
+    const record: JournalRecord = { kind: "operation", operation };
+    const [place] = await this.#deps.log.write([encodeJournalRecord(record)]);
+    if (place !== undefined) this.#removable.push(...this.#deps.state.take(record, place));
+    this.#arm();
+  }
+
+  sync(): Promise<void> {
+    this.#assertOpen("write journal");
+    return this.#round();
+  }
+
   async done(instance: string, n: number): Promise<void> {
     this.#assertOpen("end a save");
     try {
@@ -171,7 +184,7 @@ class LogJournal implements Journal {
   }
 
   async #end({ instance, n }: OperationName): Promise<void> {
-    if (this.#deps.state.get({ instance, n }) === undefined) return;
+    if (!this.#deps.state.has({ instance, n })) return;
     this.#ends({ instance, n });
     await this.#deps.log.write([encodeJournalRecord({ kind: "done", instance, n })]);
     this.#removable.push(...this.#deps.state.remove({ instance, n }));
@@ -189,6 +202,11 @@ class LogJournal implements Journal {
   async discard(files: readonly string[]): Promise<void> {
     this.#assertOpen("discard a save");
     for (const file of files) if (!this.#deps.state.names(file)) await this.#deps.data.remove(file);
+  }
+
+  operations(): JournalOperation[] {
+    this.#assertOpen("read journal");
+    return this.#deps.state.operations();
   }
 
   pending(): JournalCommit[] {

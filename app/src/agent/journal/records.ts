@@ -3,7 +3,7 @@ import type { ByteRange } from "@runnel/native/drive";
 import type { LogFormat } from "@runnel/shared";
 import { RunnelError, check, decodeCbor, encodeCbor } from "@runnel/shared";
 import { z } from "zod";
-import type { JournalCommit } from "./journal.ts";
+import type { JournalCommit, JournalOperation } from "./journal.ts";
 
 export const JOURNAL_FORMAT: LogFormat = { magic: "RNLJ", version: 1 };
 
@@ -26,6 +26,7 @@ export type JournalRecord =
   /** The instance of this journal from here on; numbers below `below` may have been given. */
   | { kind: "numbers"; instance: string; below: number }
   | CommitRecord
+  | { kind: "operation"; operation: JournalOperation }
   /** The data of these commits has come to stable storage. */
   | { kind: "onDisk"; ids: (OperationName & { digest: Uint8Array })[] }
   | { kind: "done"; instance: string; n: number };
@@ -41,7 +42,56 @@ const blob = z.instanceof(Uint8Array).transform((bytes) => Uint8Array.from(bytes
 /** A name below data/, never a path. */
 export const dataFileName = z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$/);
 
+const mode = count.pipe(z.number().max(0o7777));
+const treeOperation = z.discriminatedUnion("op", [
+  z.object({
+    op: z.literal("make"),
+    folder: count,
+    name: z.string().min(1),
+    node: count,
+    attributes: z.object({
+      type: z.enum(["file", "folder", "symlink", "fifo", "socket", "block", "char"]),
+      mode,
+      uid: count,
+      gid: count,
+      mtimeNs: nanoseconds,
+      rdev: count,
+      target: z.string(),
+    }),
+  }),
+  z.object({ op: z.literal("link"), node: count, folder: count, name: z.string().min(1) }),
+  z.object({
+    op: z.literal("rename"),
+    folder: count,
+    name: z.string().min(1),
+    node: count,
+    toFolder: count,
+    toName: z.string().min(1),
+    how: z.enum(["replace", "keep", "exchange"]),
+  }),
+  z.object({ op: z.literal("remove"), folder: count, name: z.string().min(1), node: count, isFolder: z.boolean() }),
+  z.object({
+    op: z.literal("setAttr"),
+    node: count,
+    change: z.object({
+      mode: mode.exactOptional(),
+      uid: count.exactOptional(),
+      gid: count.exactOptional(),
+      mtimeNs: nanoseconds.exactOptional(),
+    }),
+  }),
+]);
+
 const header = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("operation"),
+    n: count,
+    instance,
+    epoch: z.string().max(64),
+    timeNs: nanoseconds,
+    path: z.string(),
+    operation: treeOperation,
+  }),
   z.object({ kind: z.literal("numbers"), instance, below: count }),
   z.object({
     kind: z.literal("commit"),
@@ -98,6 +148,7 @@ export function encodeJournalRecord(record: JournalRecord): Uint8Array {
 function headOf(record: JournalRecord): unknown {
   if (record.kind === "onDisk")
     return { kind: record.kind, ids: record.ids.map((id) => [id.instance, id.n, id.digest]) };
+  if (record.kind === "operation") return { kind: record.kind, ...record.operation };
   if (record.kind !== "commit") return record;
   // A list of its own: the drive's may be of another realm, as in a test, which the library takes for no array.
   const layers = Array.from(record.commit.layers, ({ file, extents }) => [file, extents.length]);
@@ -121,6 +172,10 @@ function decode(payload: Uint8Array): JournalRecord {
   const message = check(header, decodeCbor(payload.subarray(HEADER_LENGTH_BYTES, extentsAt)), "journal record");
   if (message.kind === "onDisk")
     return { kind: "onDisk", ids: message.ids.map(([id, n, digest]) => ({ instance: id, n, digest })) };
+  if (message.kind === "operation") {
+    const { kind: operationKind, ...operation } = message;
+    return { kind: operationKind, operation };
+  }
   if (message.kind !== "commit") return message;
   const { kind, unsyncedIn, digest, layers, replaces, ...commit } = message;
   const extents = decodeExtents(view, extentsAt);

@@ -1,10 +1,12 @@
 // Begins a mount, follows its server through links that come and go, and ends it.
 import type { DriveNotice } from "@runnel/native/drive";
 import { type Change, ROOT_NODE } from "@runnel/shared";
+import type { WriteBack } from "../changes/write-back.ts";
 import type { Contents } from "../drive/contents.ts";
 import type { FeedApplier } from "../drive/feed-applier.ts";
 import type { RequestHandler } from "../drive/request-handler.ts";
 import type { Commits } from "../drive/saving/commits.ts";
+import type { Saves } from "../drive/saving/saves.ts";
 import type { UnsentContents } from "../drive/saving/unsent-contents.ts";
 import type { UnsentSaves } from "../drive/saving/unsent.ts";
 import type { Tree } from "../drive/tree.ts";
@@ -34,7 +36,9 @@ export interface LifecycleDeps extends MountDeps {
   contents: Contents;
   commits: Commits;
   unsent: UnsentSaves;
+  writeBack: WriteBack;
   unsentContents: UnsentContents;
+  saves: Saves;
   requestHandler: RequestHandler;
   feedApplier: FeedApplier;
   volumeSpace: VolumeSpace;
@@ -51,6 +55,7 @@ export class Lifecycle {
   private answeredNatively = 0;
   private wasConnected = false;
   private wasOffline = false;
+  private isRestored = false;
 
   constructor(deps: LifecycleDeps) {
     this.deps = deps;
@@ -72,7 +77,9 @@ export class Lifecycle {
   async begin(): Promise<void> {
     const { session, wholeListing, tree, drive, requestHandler, replica, pins, watch, release } = this.deps;
     try {
-      await session.start(this.showKnown());
+      const isKnown = this.showKnown();
+      if (isKnown) this.restoreUnsent();
+      await session.start(isKnown);
       await wholeListing.root();
       await tree.entries(ROOT_NODE);
       await drive.start({
@@ -100,8 +107,12 @@ export class Lifecycle {
     await this.finishing;
   }
 
-  /** Returns whether programs used the drive since the last call, without this side hearing of it. */
+  /**
+   * Returns whether programs used the drive since the last call, without this side hearing of it, or have been told of
+   * what is still to be sent.
+   */
   wasUsed(): boolean {
+    if (this.deps.writeBack.outbox.size > 0) return true;
     const answered = Object.values(this.deps.drive.statistics().native).reduce((sum, count) => sum + count, 0);
     const isMore = answered > this.answeredNatively;
     this.answeredNatively = answered;
@@ -120,6 +131,7 @@ export class Lifecycle {
       if (this.epoch !== "" && this.epoch !== facts.epoch)
         incidents.addProblem("The server's volume was made anew; the drive was listed again.");
       replica.reset(facts.epoch, facts.root);
+      tree.pending.clear();
       cache.forgetVersions();
       drive.dropFolder(0);
       if (this.epoch !== "") await journal.renew();
@@ -129,13 +141,15 @@ export class Lifecycle {
     }
     if (facts.isReadOnly !== session.mayOnlyRead) rightChanged?.(facts.isReadOnly);
     this.epoch = facts.epoch;
+    this.restoreUnsent();
     wholeListing.ask(facts.listing);
     replica.putState(facts.seq, facts.root);
     drive.putNode(tree.entry(facts.root), false);
   }
 
   linked(isConnected: boolean, why: string): void {
-    const { subscriptions, volumeSpace, unsent, replica, pins, watch, log } = this.deps;
+    const { subscriptions, volumeSpace, unsent, writeBack, replica, pins, watch, log } = this.deps;
+    writeBack.linked(isConnected);
     if (!isConnected) {
       subscriptions.disconnected();
       if (this.wasConnected) log(`offline: ${why}`);
@@ -185,9 +199,17 @@ export class Lifecycle {
     return true;
   }
 
+  /** Puts what a former process left in its order before anything is sent. */
+  private restoreUnsent(): void {
+    if (this.isRestored) return;
+    this.isRestored = true;
+    this.deps.writeBack.restore(this.deps.saves.unsent());
+  }
+
   private async closeAll(reason: string): Promise<void> {
-    const { commits, pins, readAhead, subscriptions, unsent, session, watch, release } = this.deps;
+    const { commits, pins, readAhead, subscriptions, unsent, writeBack, session, watch, release } = this.deps;
     await commits.idle();
+    writeBack.outbox.close();
     const pinsClosed = pins.close();
     readAhead.close();
     subscriptions.close();

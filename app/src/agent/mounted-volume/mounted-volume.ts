@@ -65,10 +65,14 @@ export class MountedVolume implements Mount {
   }
 
   async flush(whenApplied: boolean): Promise<UnsentFile[]> {
-    const { drive, commits, unsent, unsentFiles, changes, session, replica } = this.deps;
+    const { drive, commits, unsent, unsentFiles, changes, session, replica, writeBack } = this.deps;
     // Data that programs wrote into files that are still open counts too. A commit that fails is among the unsent.
     const failure = await drive.commitDirty();
     await commits.idle();
+    const waiting = writeBack.outbox.size;
+    if (waiting > 0 && session.isResponsive) await writeBack.sent();
+    else if (waiting > 0 && unsent.isEmpty)
+      throw new RunnelError("Unreachable", "flush", `${waiting} changes could not be sent yet: ${session.why}`);
     const wasEmpty = unsent.isEmpty;
     await unsentFiles.send();
     if (wasEmpty && failure !== undefined)

@@ -4,7 +4,9 @@ import { hostname } from "node:os";
 import { WINDOWS_PERSON } from "@runnel/native/drive";
 import { isRunnelError } from "@runnel/shared";
 import { OwnChanges } from "../changes/own-changes.ts";
+import { WriteBack } from "../changes/write-back.ts";
 import { Contents } from "../drive/contents.ts";
+import { EarlyNames } from "../drive/early-names.ts";
 import { FeedApplier } from "../drive/feed-applier.ts";
 import { Names } from "../drive/names.ts";
 import { RequestHandler } from "../drive/request-handler.ts";
@@ -66,7 +68,12 @@ export function wire(deps: MountDeps) {
       listAgain: () => lifecycle.listAgain(),
       lease: (untilMs) => drive.setLease(untilMs),
       silence: (ms) => drive.setDeadlineMin(READ_DEADLINE_SILENCES * ms),
-      waiting: (n, whom, untilMs) => connection.changes.noteWaiting(n, whom, untilMs),
+      waiting: (n, whom, untilMs) => {
+        if (n === 0) answering.requestHandler.hasToWait();
+        else connection.changes.noteWaiting(n, whom, untilMs);
+      },
+      granted: (isContinued) => writeBack.granted(isContinued),
+      recalled: () => writeBack.recalled(),
       lack: (version, offset, length) => reading.transfer.bytesOfCommitted(version, offset, length),
       link: (isConnected, why) => lifecycle.linked(isConnected, why),
     },
@@ -87,11 +94,46 @@ export function wire(deps: MountDeps) {
     settings: deps.settings,
   });
   if (deps.pinList.damage !== undefined) problem(deps.pinList.damage);
-  const likelyBases = new LikelyBases({ tree: reading.tree, replica, cache });
+  const { tree } = reading;
+  const likelyBases = new LikelyBases({ tree, replica, cache });
+  const writeBack = new WriteBack({
+    ...deps,
+    ...connection,
+    isOn: deps.settings.isAsync === true,
+    pending: tree.pending,
+    epoch: () => lifecycle.epoch,
+    sendSave: (save, how) => saving.unsent.sendInTurn(save, how),
+    madeFolder: ({ folder, node }, real, seq) => {
+      if (node === real) return tree.madeFolder(node, seq);
+      tree.bind(node, real);
+      // The drive has an empty one there.
+      for (const known of [folder, node]) drive.dropFolder(known);
+    },
+    real: (node) => tree.real(node),
+    ended: ({ bindings, nodes }) => {
+      for (const { folder } of bindings) drive.dropFolder(folder);
+      for (const { node } of nodes) {
+        const state = tree.known(node);
+        if (state !== undefined) drive.putNode(tree.entry(state), true);
+      }
+    },
+    pathOf: (operation) => tree.pathOfOperation(operation),
+    answersOffline: () => void connection.figures.offlineAnswers++,
+    refused: ({ record, names }, error) => {
+      const { operation, path } = record;
+      const { node } = error.detail;
+      const isOther = operation.op === "make" && error.kind === "Exists" && node !== undefined;
+      if (isOther) tree.bind(operation.node, node);
+      for (const [folder] of names) drive.dropFolder(folder);
+      if (!isOther) problem(`What was done here to ${path} could not be done on the server: ${error.message}`);
+    },
+  });
   const saving = wireSaving({
     ...deps,
     ...connection,
     ...reading,
+    writeBack,
+    isQueued: (save) => writeBack.outbox.has(save),
     transfers: connection.watch.transfers,
     likelyBases,
     epoch: () => lifecycle.epoch,
@@ -109,9 +151,9 @@ export function wire(deps: MountDeps) {
     },
     problem,
   });
-  const answering = wireAnswering({ ...deps, ...connection, ...reading, ...saving, likelyBases, problem });
+  const answering = wireAnswering({ ...deps, ...connection, ...reading, ...saving, writeBack, likelyBases, problem });
   const folderList = new FolderList({ ...deps, pins });
-  const services = { ...connection, ...reading, ...saving, ...answering, pins, folderList, incidents };
+  const services = { ...connection, ...reading, ...saving, ...answering, writeBack, pins, folderList, incidents };
   const lifecycle = new Lifecycle({ ...deps, ...services });
   return { ...services, lifecycle };
 }
@@ -212,14 +254,14 @@ function wireAnswering(
   deps: MountDeps &
     Connection &
     Reading &
-    SavingServices & { likelyBases: LikelyBases; problem(sentence: string): void },
+    SavingServices & { writeBack: WriteBack; likelyBases: LikelyBases; problem(sentence: string): void },
 ) {
   const { session, figures, fullDisks } = deps;
   const volumeSpace = new VolumeSpace(deps);
   const requestHandler = new RequestHandler({
     ...deps,
     volumeSpace,
-    names: new Names({ ...deps, hasLease: () => session.hasLease }),
+    names: new Names({ ...deps, early: new EarlyNames(deps), hasLease: () => session.hasLease }),
     xattrs: new Xattrs(deps),
     answersOffline: () => void figures.offlineAnswers++,
     read: (error, gaveWay) => fullDisks.read(error, gaveWay),

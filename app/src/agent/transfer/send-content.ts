@@ -15,7 +15,6 @@ import {
   sliceRecipe,
   checkResult,
 } from "@runnel/shared";
-import type { Make } from "../changes/own-change.ts";
 import type { OwnChanges } from "../changes/own-changes.ts";
 import type { Cache, CachedContent, VersionContent } from "../cache/cache.ts";
 import type { JournalCommit } from "../journal/journal.ts";
@@ -67,9 +66,18 @@ export interface SentContent {
   release(): Promise<void>;
 }
 
+/** A change that makes the file, and is not answered yet. */
+export interface Making {
+  n: number;
+  /** Resolves when it has been answered, whatever the answer. */
+  settled: Promise<unknown>;
+}
+
 interface SendOptions {
-  mayStart?: () => boolean;
-  making?: Make | undefined;
+  mayStart?: (() => boolean) | undefined;
+  making?: Making | undefined;
+  /** Called when the server is asked for it. */
+  opened?: (() => void) | undefined;
   guesses?: readonly CachedContent[];
 }
 
@@ -115,7 +123,7 @@ export class Sender {
   async #send(
     record: JournalCommit,
     base: CachedContent | undefined,
-    { mayStart, making, guesses = [] }: SendOptions,
+    { mayStart, making, opened, guesses = [] }: SendOptions,
     transfer: Transfer,
   ): Promise<SentContent> {
     const { cache, executor } = this.#deps;
@@ -137,7 +145,9 @@ export class Sender {
         if (result !== undefined) return { result, keep: async () => base, release };
       }
       const guessed = new GuessedBase({ cache, executor, guesses });
-      const result = await this.#toldOf(this.#deliver(record, { cut, guessed, transfer }, base, mayStart, making));
+      const result = await this.#toldOf(
+        this.#deliver(record, { cut, guessed, transfer }, base, { mayStart, making, opened }),
+      );
       const { recipe, oid } = await cut.whole();
       const version = { node: result.node, seq: result.version };
       const next = { version, sizeBytes: record.sizeBytes, recipe, oid };
@@ -318,13 +328,12 @@ export class Sender {
     }
   }
 
-  /** Tries until committed, refused, or the request timeout is over. */
+  /** Tries until committed, refused, or the request timeout is over; in its turn among others once on a connection. */
   async #deliver(
     record: JournalCommit,
     { cut, guessed, transfer }: Pick<Outgoing, "cut" | "guessed"> & { transfer: Transfer },
     base: CachedContent | undefined,
-    mayStart: (() => boolean) | undefined,
-    making: Make | undefined,
+    { mayStart, making, opened }: Pick<SendOptions, "mayStart" | "making" | "opened">,
   ): Promise<WriteResult> {
     const { changes, uploads, session } = this.#deps;
     let isResumed = mayStart !== undefined;
@@ -351,6 +360,7 @@ export class Sender {
           isResumed,
           ...(making === undefined || isResumed ? {} : { after: making.n }),
           ...(mayStart === undefined ? {} : { mayStart }),
+          ...(opened === undefined ? {} : { opened }),
         });
         return await session.withRequestTimeout(sending, "write");
       } catch (error) {
@@ -360,9 +370,9 @@ export class Sender {
           references = fewer;
           // All is sent, so all is cut: whatever may be wrong with a recipe made from the base's is not repeated.
           if (references === "none") cut.begin();
-        } else if (isRunnelError(error, "Unreachable")) {
+        } else if (isRunnelError(error, "Unreachable") && opened === undefined) {
           // On another connection what makes the file may be asked for after this.
-          await making?.made.settled;
+          await making?.settled;
           await session.responsive(session.timeoutLeftMs(beganMs));
           isResumed = true;
         } else throw error;

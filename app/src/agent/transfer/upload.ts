@@ -65,6 +65,8 @@ export interface WriteRequest {
   after?: number;
   /** Asked when it turns out that a resumed write was not executed before: false = do not send it (Stale). */
   mayStart?: () => boolean;
+  /** Called when the server is asked for it. */
+  opened?: () => void;
 }
 
 export interface WriteResult {
@@ -150,6 +152,7 @@ export class Uploads {
       },
       isWhole,
     );
+    request.opened?.();
     const answer = channel.result();
     answer.catch(() => undefined);
     try {

@@ -39,6 +39,8 @@ export class Keepalive {
   #suspectedMs = 0;
   /** When it last answered that it is there. */
   #thereMs = 0;
+  /** When it last said that what is asked has to wait for somebody else. */
+  #toldMs = 0;
 
   /**
    * `suspects` is called while somebody waits for the server, which says nothing although nothing is known to delay it.
@@ -95,7 +97,7 @@ export class Keepalive {
     return this.#orOverdue(
       answer,
       askedMs,
-      () => askedMs + this.line.silenceMs,
+      () => Math.max(askedMs, this.#toldMs) + this.line.silenceMs,
       () => this.#timedOut(what, askedMs),
     );
   }
@@ -173,6 +175,16 @@ export class Keepalive {
     this.#thereMs = this.time.nowMs;
     const received = this.#connection()?.link.receivedBytes ?? 0;
     if (received - this.#receivedBytes <= ANSWER_BYTES_MAX) this.#receivedBytes = received;
+  }
+
+  /** Called when it says that what is asked has to wait for somebody else. */
+  toldToWait(): void {
+    this.#toldMs = this.time.nowMs;
+  }
+
+  /** Own time since it was asked at `askedMs`, or last said that this has to wait. */
+  waitedMs(askedMs: number): number {
+    return this.time.nowMs - Math.max(askedMs, this.#toldMs);
   }
 
   /** Called when it has answered on another connection, which may take this one's place. */

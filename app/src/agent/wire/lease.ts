@@ -14,6 +14,8 @@ export interface LeaseDeps {
   isUsed(): boolean;
   /** Called with the boot time that it now lasts until; 0: none. */
   changed(untilMs: number): void;
+  /** Called when it is given back, and when it begins anew: what holds only while it lasts has ended. */
+  interrupted(): void;
   /** Called when the line was measured anew. */
   measured(): void;
 }
@@ -22,6 +24,8 @@ interface Question {
   /** On the boot clock: the lease counts from it. In own time: for how long it has been waited for. */
   sentMs: number;
   askedMs: number;
+  /** A program waits for the answer. */
+  isAwaited: boolean;
   /** Bytes that had come by then; undefined when what was sent before may delay it. */
   receivedBytes: number | undefined;
   answered(isCurrent: boolean): void;
@@ -56,10 +60,10 @@ export class Lease {
     return this.untilMs > this.deps.clock.bootMs();
   }
 
-  /** Own time for which the oldest question has been waited for; 0: there is none. */
+  /** Own time for which the oldest question has been waited for without a word of the server; 0: there is none. */
   get oldestMs(): number {
     const [oldest] = this.asked.values();
-    return oldest === undefined ? 0 : this.deps.keepalive.time.nowMs - oldest.askedMs;
+    return oldest === undefined ? 0 : this.deps.keepalive.waitedMs(oldest.askedMs);
   }
 
   /** Called for an attachment. `isResumed`: what was promised of the tree of before still counts. */
@@ -90,8 +94,11 @@ export class Lease {
     this.schedule(0);
   }
 
-  /** Asks the server once. @throws Unreachable when it is not answered soon; `otherwise` while there is no feed. */
-  async ask(otherwise: RunnelError): Promise<void> {
+  /**
+   * Asks the server once; `isAwaited`: for a program. @throws Unreachable when it is not answered soon; `otherwise`
+   * while there is no feed.
+   */
+  async ask(otherwise: RunnelError, isAwaited = false): Promise<void> {
     const { clock, keepalive } = this.deps;
     const feed = this.deps.feed();
     const connection = this.deps.connection();
@@ -100,7 +107,7 @@ export class Lease {
     const [sentMs, askedMs] = [clock.bootMs(), keepalive.time.nowMs];
     const receivedBytes = connection.unacknowledgedBytes > 0 ? undefined : connection.link.receivedBytes;
     const answer = new Promise<boolean>((answered, failed) => {
-      this.asked.set(question, { sentMs, askedMs, receivedBytes, answered, failed });
+      this.asked.set(question, { sentMs, askedMs, isAwaited, receivedBytes, answered, failed });
     });
     feed.send(["current", question]);
     await keepalive.soon(answer, "current");
@@ -129,7 +136,9 @@ export class Lease {
 
   private set(untilMs: number): void {
     if (untilMs !== 0 && untilMs <= this.untilMs) return;
+    const isContinued = this.isHeld && untilMs !== 0;
     this.untilMs = untilMs;
+    if (!isContinued) this.deps.interrupted();
     this.deps.changed(untilMs);
   }
 
@@ -146,7 +155,9 @@ export class Lease {
     const feed = this.deps.feed();
     if (connection === undefined || feed === undefined) return;
     const nowMs = clock.bootMs();
-    if (this.deps.isUsed()) this.usedMs = nowMs;
+    // Whoever asks may have to wait for longer than a term, for somebody else.
+    const isAwaited = [...this.asked.values()].some((question) => question.isAwaited);
+    if (this.deps.isUsed() || isAwaited) this.usedMs = nowMs;
     if (nowMs - this.usedMs > this.termMs) {
       this.isIdle = true;
       this.set(0);

@@ -1,8 +1,9 @@
 // Sends changes of names and attributes, in order, each under its number. One that was sent and not answered when the
 // link broke is settled by its number after the link is back: the same number is sent again, and the server executes it
 // at most once.
-import type { Clock, RequestName } from "@runnel/shared";
-import { LIMITS, RunnelError, isRunnelError } from "@runnel/shared";
+import type { Clock, NewAttributes, RequestName, ResultOf } from "@runnel/shared";
+import { LIMITS, RunnelError, checkResult, isRunnelError, packType } from "@runnel/shared";
+import type { TreeOperation } from "@runnel/shared/tree";
 import type { OwnName } from "../changes/own-change.ts";
 import type { OwnChanges } from "../changes/own-changes.ts";
 import type { Session } from "./session.ts";
@@ -56,6 +57,21 @@ export class Operations {
   }
 
   /**
+   * Makes one attempt at a change that is in the journal, after others. @throws Unreachable when the line broke, and
+   * the server's refusals.
+   */
+  async sendRecorded(
+    n: number,
+    { op, ...body }: TreeOperation,
+    timeNs: bigint,
+    after: readonly number[],
+  ): Promise<ResultOf<"make">> {
+    const request = { n, ...this.#changes.received, timeNs, ...packed(body), ...(after.length === 0 ? {} : { after }) };
+    const answer = await this.#session.inBackground(op, request);
+    return checkResult(op, answer);
+  }
+
+  /**
    * Sends the change of that number until it is answered. @throws ReadOnly when offline before it was sent; Unreachable
    * when it was sent and could not be settled within the request timeout (shown as not confirmed); the server's
    * refusals.
@@ -99,4 +115,12 @@ export class Operations {
       }
     }
   }
+}
+
+/** Returns the fields of an operation as a request says them. */
+function packed(fields: object): object {
+  const { attributes } = fields as { attributes?: NewAttributes };
+  return attributes === undefined
+    ? fields
+    : { ...fields, attributes: { ...attributes, type: packType(attributes.type) } };
 }

@@ -14,7 +14,12 @@ export interface SessionEvents {
   listAgain(): void;
   /** Everything followed is current until this boot time; 0 = no lease. */
   lease(untilBootMs: number): void;
+  /** A change waits for others; 0: all that is asked does. */
   waiting(n: number, whom: readonly string[], untilMs: number): void;
+  /** The write lease is had; `isContinued`: nobody else can have changed anything since this instance had it last. */
+  granted(isContinued: boolean): void;
+  /** The write lease is asked back: resolves when all that programs were told of has been sent. */
+  recalled(): Promise<void>;
   /** The line's silence, after which reads go without an answer, has changed. */
   silence(ms: number): void;
   /** Bytes of a version that was committed from here, if they are still here. */

@@ -24,6 +24,7 @@ import { NOT_LET_IN, NOT_NOW, unreachable } from "./refusals.ts";
 import { Keepalive, unanswered } from "./keepalive.ts";
 import { dialReplacement } from "./stuck-connection.ts";
 import { Traffic, type WireTraffic } from "./traffic.ts";
+import { WriteLease } from "./write-lease.ts";
 
 export class Session {
   private readonly deps: SessionDeps;
@@ -37,6 +38,7 @@ export class Session {
   /** Callers of `withRequestTimeout` that wait. */
   private waiting = 0;
   private readonly lease: Lease;
+  readonly writeLease: WriteLease;
   private running: Promise<void> | undefined;
   private ackPending = 0;
   /** Right that the server said last; before that, the drive's. */
@@ -52,10 +54,7 @@ export class Session {
 
   /** Waits for the server that someone waited out. */
   roundTrips = 0;
-  /**
-   * Why the server does not let this device in, or cannot serve the volume now; undefined unless that was its last
-   * word.
-   */
+  /** Why the server does not let this device in, or cannot serve the volume now, if that was its last word. */
   refusal: string | undefined;
   /** Bytes of recipes, and of contents, within control messages, for the statistics. */
   recipeBytes = { sent: 0, received: 0 };
@@ -79,7 +78,16 @@ export class Session {
       feed: () => this.feed,
       isUsed: () => this.waiting > 0 || deps.wasUsed(),
       changed: (untilMs) => events.lease?.(untilMs),
+      interrupted: () => this.writeLease.lost(),
       measured: () => events.silence?.(keepalive.line.silenceMs),
+    });
+    this.writeLease = new WriteLease({
+      clock,
+      keepalive,
+      events,
+      feed: () => (this.isConnected ? this.feed : undefined),
+      hasLease: () => this.hasLease,
+      isOffered: () => this.features.includes("write-lease"),
     });
   }
 
@@ -175,7 +183,7 @@ export class Session {
     this.mustRespond();
     if (this.lease.oldestMs >= this.keepalive.line.silenceMs) throw unanswered("current");
     this.roundTrips++;
-    await this.remember(this.lease.ask(this.lastError));
+    await this.remember(this.lease.ask(this.lastError, true));
   }
 
   /** Programs use the drive: the lease is kept alive for another term. */
@@ -227,10 +235,7 @@ export class Session {
     }
   }
 
-  /**
-   * Waits for what only reads, and comes in parts. @throws Unreachable as `withRequestTimeout`; the lease is not asked
-   * for.
-   */
+  /** Waits for what only reads, and comes in parts: no lease is asked for. @throws as `withRequestTimeout`. */
   async whileItComes<T>(answer: Promise<T>, what: string): Promise<T> {
     return this.remember(this.keepalive.withRequestTimeout(answer, what));
   }
@@ -279,10 +284,7 @@ export class Session {
     }
   }
 
-  /**
-   * A node id of this instance's own range. @throws Unreachable when the range is used up and the server cannot be
-   * asked.
-   */
+  /** A node id of this instance's own range. @throws Unreachable when that is used up and nobody can be asked. */
   newNode(): Promise<number> {
     return this.nodes.newNode();
   }
@@ -382,6 +384,8 @@ export class Session {
         takeFeedItem(check(FEED_FROM_SERVER, message, "feed item"), feed, {
           events: this.deps.events,
           lease: this.lease,
+          writeLease: this.writeLease,
+          toldToWait: () => this.keepalive.toldToWait(),
           acknowledge: (seq) => this.acknowledge(feed, seq),
         });
       } catch (error) {
@@ -421,6 +425,7 @@ export class Session {
     this.feed = undefined;
     this.lastError = unreachable("connection", error);
     this.lease.lost(this.lastError);
+    this.writeLease.lost();
     // The lease goes on, but every use of it goes through the agent, which knows that nothing can be changed now.
     this.deps.events.lease?.(0);
     this.deps.events.link?.(false, this.lastError.message);

@@ -94,9 +94,13 @@ export class SaveRig {
     };
     const contents = { changed: () => undefined, clean: () => undefined, release: () => true };
     const copies = new ConflictCopies({ tree: tree as never, changes, operations, journal, clock, epoch });
-    this.unsent = new UnsentSaves({ ...shared, ...notified, copies, contents } as unknown as ConstructorParameters<
-      typeof UnsentSaves
-    >[0]);
+    this.unsent = new UnsentSaves({
+      ...shared,
+      ...notified,
+      copies,
+      contents,
+      isQueued: () => false,
+    } as unknown as ConstructorParameters<typeof UnsentSaves>[0]);
     const drive = { committed: (id: number) => void this.committed.push(id), rebase: () => false };
     const given = { give: () => undefined, holdsOf: () => 0, release: () => false };
     this.commits = new Commits({
@@ -107,6 +111,7 @@ export class SaveRig {
       contents: given,
       saved: () => undefined,
       likelyBases: { of: () => [] },
+      writeBack: { begins: async () => false, enter: () => undefined },
     } as unknown as ConstructorParameters<typeof Commits>[0]);
     return this;
   }

@@ -1,7 +1,7 @@
 // Checks close-to-open ([W14], [W15]): what a program saw is the result of what had returned success before it began,
 // or of something later; and what was told done is in the server's history.
 import { type Call, folderOf, isChange } from "./history.ts";
-import { type DurabilityDeps, lostContents } from "./durability.ts";
+import { type DurabilityDeps, lostContents, pathsSince } from "./durability.ts";
 import { type Committed, EMPTY, type Truth, UNKNOWN, sizeOf } from "./truth.ts";
 
 export interface Verdict {
@@ -23,10 +23,14 @@ const UNHEARD_MAX = 20;
 
 const NEAR_MS = 100;
 
-/** closeMs: what counts as "within one round trip". termMs: of leases. */
+/**
+ * closeMs: what counts as "within one round trip". termMs: of leases. isAsync: programs may be answered before a change
+ * is committed; what others see begins with its commit, and it shows on its own machine from the answer on.
+ */
 interface Times {
   closeMs: number;
   termMs: number;
+  isAsync?: boolean;
 }
 
 /** With `kept` also what lies where at rest is looked at. */
@@ -44,6 +48,8 @@ class Checker {
   private readonly calls: readonly Call[];
   private readonly times: Times;
   private readonly seqs = new Map<Call, number>();
+  /** Commits that calls came to, in mode async. */
+  private readonly taken = new Set<Committed>();
   private readonly verdict: Verdict = { violations: [], checked: 0, close: 0, offline: 0 };
 
   constructor(calls: readonly Call[], truth: Truth, times: Times) {
@@ -57,10 +63,13 @@ class Checker {
     for (const call of this.calls) {
       if (!isChange(call.kind) || call.outcome !== "ok") continue;
       const seq = this.seqOf(call);
-      if (seq === undefined && (this.isMixed(call) || this.changesNothing(call))) continue;
+      if (seq === undefined && (this.isMixed(call) || this.changesNothing(call) || this.isReplaced(call))) continue;
+      // Another program had a part in it: nobody can tell what it was answered for.
+      if (seq !== undefined && seq > call.lastSeq && this.times.isAsync === true && this.isMixed(call)) continue;
+      if (seq === undefined && this.times.isAsync === true && kept?.resting.isRefused(call) === true) continue;
       if (seq === undefined)
         this.verdict.violations.push(`lost: ${shown(call)} returned success, and was never committed`);
-      else if (seq > call.lastSeq && !this.isMixed(call))
+      else if (seq > call.lastSeq && !this.isMixed(call) && this.times.isAsync !== true)
         this.verdict.violations.push(`early: ${shown(call)} returned success before commit ${seq}, which it came to`);
       else this.seqs.set(call, seq);
     }
@@ -90,19 +99,50 @@ class Checker {
     const { kind, path, toPath, content } = call;
     if (kind === "write" && content === EMPTY) return this.emptied(call);
     if (kind === "write") return content === undefined ? 0 : this.truth.firstWith(content);
-    const name = last(kind === "rename" || kind === "link" ? (toPath ?? "") : path);
+    const at = kind === "rename" || kind === "link" ? (toPath ?? "") : path;
+    const name = last(at);
     const op = kind === "create" ? "make" : kind === "removeTree" ? "remove" : kind;
-    const during = ({ atMs }: Committed): boolean => atMs >= call.beganMs && atMs <= call.endedMs;
+    const during = (each: Committed): boolean =>
+      each.atMs >= call.beganMs &&
+      (this.times.isAsync === true ? this.isLater(each, call, at) : each.atMs <= call.endedMs);
     // A name operation of another client with that name in that moment is taken for it only where there is none of its
     // own.
     const found = this.truth.commits.filter((each) => each.op === op && each.name === name && during(each));
     const own = found.filter(({ client }) => client === call.client);
     // The first of several: what is held to it may then be held to less than was promised, never to more.
-    return (own[0] ?? (kind === "rename" ? found[0] : undefined))?.seq;
+    const taken = own[0] ?? (kind === "rename" ? found[0] : undefined);
+    if (this.times.isAsync !== true || taken === undefined) return taken?.seq;
+    // A call that was refused has left the commit to a later one.
+    const isSame = (each: Call): boolean =>
+      each !== call &&
+      each.client === call.client &&
+      each.kind === kind &&
+      each.path === path &&
+      each.toPath === toPath;
+    if (this.calls.some((each) => isSame(each) && each.began > call.began && each.began < taken.step)) return 0;
+    this.taken.add(taken);
+    return taken.seq;
+  }
+
+  /** The commit may be that of a program's call that was answered before: no other call came to it. */
+  private isLater(committed: Committed, { kind, path }: Call, at: string): boolean {
+    if (this.taken.has(committed) || !this.isAt(committed, at)) return false;
+    if (kind !== "rename") return true;
+    const moved = this.truth.nodesAt(path, committed.seq - 1, committed.seq - 1);
+    return committed.bindings.some(({ node }) => moved.has(node));
+  }
+
+  /** The commit was of a name at this path. */
+  private isAt({ seq, op, bindings }: Committed, path: string): boolean {
+    const now = this.truth.nodesAt(path, seq, seq);
+    if (op === "remove") return now.size === 0 && this.truth.nodesAt(path, seq - 1, seq - 1).size > 0;
+    return bindings.some(({ node }) => node !== 0 && now.has(node));
   }
 
   /** Any save may come to nothing: that of an empty file need not be a commit. */
   private emptied(call: Call): number {
+    // It may have come to any of several, at any time.
+    if (this.times.isAsync === true) return 0;
     const emptied = this.truth.commits.find(
       ({ client, atMs, content }) =>
         client === call.client && content?.key === EMPTY && atMs >= call.beganMs && atMs <= call.endedMs,
@@ -133,10 +173,15 @@ class Checker {
     }
     const untilMs = call.kind === "look" ? call.beganMs - KERNEL_MS : call.beganMs;
     const before = this.calls.filter(
-      (each) => this.seqs.has(each) && each.ended < call.began && each.endedMs <= untilMs && touches(each, call),
+      (each) =>
+        this.seqs.has(each) &&
+        each.ended < call.began &&
+        each.endedMs <= untilMs &&
+        touches(each, call) &&
+        (each.client === call.client || !this.isExcused(each)),
     );
     const from = Math.max(0, ...before.map((each) => this.seqs.get(each) ?? 0));
-    if (this.isOwnBusiness(call, from)) return;
+    if (this.isOwnBusiness(call, from) || this.isBeforeItsCommit(call)) return;
     this.verdict.checked += 1;
     const isClose = before.some(
       (each) => each.client !== call.client && call.beganMs - each.endedMs <= this.times.closeMs,
@@ -151,6 +196,32 @@ class Checker {
     const meanwhile = others.length === 0 ? "" : `; around it ${others.map(shown).join(", ")}`;
     this.verdict.violations.push(
       `stale or torn: ${shown(call)} saw what was so at no moment of ${from} to ${call.lastSeq}${why}${meanwhile}`,
+    );
+  }
+
+  /**
+   * Others need not see what a program was told of while there was no line, nor what had not come when its client's
+   * write lease ran out.
+   */
+  private isExcused(change: Call): boolean {
+    if (this.times.isAsync !== true) return false;
+    const seq = this.seqs.get(change);
+    const committed = this.truth.commits.find((each) => each.seq === seq)?.step ?? Infinity;
+    if (change.wasOffline === true && committed > change.ended) return true;
+    return this.truth.ranOut.some(
+      ({ client, step }) => client === change.client && step >= change.began && step <= committed,
+    );
+  }
+
+  /** A change of this machine shows there, and nobody else can have seen it. */
+  private isBeforeItsCommit(call: Call): boolean {
+    return this.calls.some(
+      (each) =>
+        each.client === call.client &&
+        isChange(each.kind) &&
+        each.began < call.ended &&
+        touches(each, call) &&
+        this.isUncommittedAt(each, call),
     );
   }
 
@@ -220,7 +291,9 @@ class Checker {
    * and where it was done and no answer came, its client need not know of that, nor of what became of the file since,
    * before its lease has ended.
    */
-  private isPendingAt({ kind, outcome, ended, began, errno, content }: Call, call: Call): boolean {
+  private isPendingAt(change: Call, call: Call): boolean {
+    const { kind, outcome, ended, began, errno, content } = change;
+    if (this.isUncommittedAt(change, call)) return true;
     if (kind === "create" && outcome === undefined) return false;
     const isSettled = outcome === "ok" || (errno !== undefined && !UNSAVED_ERRNOS.has(errno));
     if (isSettled || kind === "create") return ended > call.began;
@@ -229,6 +302,39 @@ class Checker {
     const sent = this.truth.commits.find((each) => each.seq === seq);
     if (sent === undefined || Math.max(ended, sent.step) > call.began) return true;
     return sent.step < ended && call.beganMs <= sent.atMs + this.times.termMs;
+  }
+
+  /**
+   * Before it was sent its own client put something else in its place, or made a folder that another client had made:
+   * what nobody else has seen need not be committed.
+   */
+  private isReplaced(call: Call): boolean {
+    if (this.times.isAsync !== true) return false;
+    if (call.kind === "make")
+      return this.truth.commits.some(({ op, name }) => op === "make" && name === last(call.path));
+    const paths = pathsSince(call, this.calls);
+    return this.calls.some(
+      (each) =>
+        each.client === call.client &&
+        each.began > call.began &&
+        isChange(each.kind) &&
+        [each.path, each.toPath].some((path) => path !== undefined && paths.has(path)) &&
+        (call.kind !== "write" || each.kind !== "rename" || !paths.has(each.path)),
+    );
+  }
+
+  /** Says whether its program was answered, and it is committed after a call began. */
+  private isUncommittedAt(change: Call, call: Call): boolean {
+    if (this.times.isAsync !== true || change.outcome !== "ok") return false;
+    const seq = this.seqs.get(change);
+    // It may have come to any commit, or to none.
+    if (seq === undefined || seq === 0 || seq > call.firstSeq) return true;
+    if (change.kind !== "write") return false;
+    // A write may come to several: one for its fsync, another for its close.
+    const { content } = change;
+    return (
+      content === EMPTY || this.truth.commits.some((each) => each.content?.key === content && each.seq > call.firstSeq)
+    );
   }
 
   /** rename(2) from one name of a file to another one of it does nothing. */

@@ -96,20 +96,9 @@ class Durability {
     return this.parts.isMixed(call) || this.isGivenUp(call);
   }
 
-  /** Paths of the call's file since then: the entry in status moves with whoever renames the file, or has linked it. */
-  private pathsSince({ path, began }: Call): ReadonlySet<string> {
-    const paths = new Set([path]);
-    for (const { kind, path: from, toPath: to, began: at } of this.parts.calls.toSorted((a, b) => a.began - b.began)) {
-      if (to === undefined || (kind === "rename" ? at < began : kind !== "link")) continue;
-      if (paths.has(from)) paths.add(to);
-      else if (kind === "link" && paths.has(to)) paths.add(from);
-    }
-    return paths;
-  }
-
   /** A program of the same client removed the file since, or edited what it had become there. */
   private isGivenUp(call: Call): boolean {
-    const paths = this.pathsSince(call);
+    const paths = pathsSince(call, this.parts.calls);
     return this.parts.calls.some((each) => {
       if (each.client !== call.client || each.began <= call.began || !isChange(each.kind)) return false;
       // The client shows what it could not send: whoever writes a file anew there gives it up, and an edit starts from
@@ -119,6 +108,17 @@ class Durability {
       return isOf && each.kind !== "link" && each.kind !== "make";
     });
   }
+}
+
+/** Paths of the call's file since then: the entry in status moves with whoever renames the file, or has linked it. */
+export function pathsSince({ path, began }: Call, calls: readonly Call[]): ReadonlySet<string> {
+  const paths = new Set([path]);
+  for (const { kind, path: from, toPath: to, began: at } of calls.toSorted((a, b) => a.began - b.began)) {
+    if (to === undefined || (kind === "rename" ? at < began : kind !== "link")) continue;
+    if (paths.has(from)) paths.add(to);
+    else if (kind === "link" && paths.has(to)) paths.add(from);
+  }
+  return paths;
 }
 
 function shownCommit({ seq, client, content }: Committed): string {

@@ -81,6 +81,8 @@ export class Truth {
   private readonly names = new Map<string, { seq: number; node: number }[]>();
   private readonly versions = new Map<number, { seq: number; version: number }[]>();
   private readonly clientOf: (instance: string) => string;
+  /** Write leases that ended because their holder could not be reached. */
+  readonly ranOut: { client: string; atMs: number; step: number }[] = [];
   /** When it is. */
   now: () => { atMs: number; step: number } = () => ({ atMs: 0, step: 0 });
 

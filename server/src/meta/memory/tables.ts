@@ -99,6 +99,7 @@ export class MemoryTables implements MetaTables, Transactions {
   readonly #changes = new Table<Change>(this.#steps);
   readonly #results = new Table<StoredResult & { instance: string; n: number }>(this.#steps, (row) => row.instance);
   readonly #attached = new Table<AttachedInstance>(this.#steps);
+  readonly #writeLease = new Table<string>(this.#steps);
   readonly #disk = new Table<DiskRow>(
     this.#steps,
     (row) => row.folder,
@@ -312,6 +313,14 @@ export class MemoryTables implements MetaTables, Transactions {
 
   removeAttached(instance: string): void {
     this.#attached.put(instance, undefined);
+  }
+
+  writeLease(): string {
+    return this.#writeLease.get(0) ?? "";
+  }
+
+  putWriteLease(instance: string): void {
+    this.#writeLease.put(0, instance);
   }
 
   diskRow(folder: number, name: string): DiskRow | undefined {

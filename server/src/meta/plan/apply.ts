@@ -13,7 +13,7 @@ import type {
 } from "../meta-store.ts";
 import type { MetaTables } from "../meta-tables.ts";
 import { recipeOf } from "./content.ts";
-import type { Decision } from "./draft.ts";
+import type { Decision } from "@runnel/shared/tree";
 
 /** Until the commit names the log record. */
 const PLACE_TO_COME: VersionPlace = { at: "pending", segment: 0, offset: 0, length: 0 };

@@ -1,44 +1,13 @@
-// Planning of new contents and attributes: write, setAttr, setRecipe. Pure decisions: reads tables, changes none.
-import { EMPTY_RECIPE, LIMITS, ROOT_NODE, changeXattrs, recipeSize } from "@runnel/shared/model";
+// Planning of new contents: write, setRecipe. Pure decisions: reads tables, changes none.
+import { EMPTY_RECIPE, LIMITS, ROOT_NODE, recipeSize } from "@runnel/shared/model";
 import type { NodeState, Recipe } from "@runnel/shared";
 import { conflictName } from "../conflict-name.ts";
 import type { ExternalOperation, Operation } from "../meta-store.ts";
 import type { LastName, MetaTables } from "../meta-tables.ts";
-import { notFound, refusal } from "./checks.ts";
-import { Draft, pickAttributes, unchanged } from "./draft.ts";
-import type { Decision } from "./draft.ts";
+import { type Decision, Draft, lastNameOf, notFound, pickAttributes, refusal, unchanged } from "@runnel/shared/tree";
 
 type Op<Name extends Operation["op"]> = Extract<Operation, { op: Name }>;
 type SetRecipe = Extract<ExternalOperation, { op: "setRecipe" }>;
-
-/**
- * The last name of a node without a name. Removed by the one who asks: it works on with its open file, unseen (POSIX).
- */
-function lastNameOf(tables: MetaTables, state: NodeState, instance: string): { last: LastName; isOwn: boolean } {
-  const last = tables.lastName(state.node) ?? { folder: ROOT_NODE, name: `node ${state.node}`, instance: "" };
-  return { last, isOwn: instance !== "" && last.instance === instance };
-}
-
-export function decideSetAttr(
-  tables: MetaTables,
-  operation: Op<"setAttr">,
-  wallNs: bigint,
-  instance: string,
-): Decision {
-  const state = tables.node(operation.node);
-  if (state === undefined) throw notFound(tables, `Node ${operation.node} is not known.`);
-  if (state.nlink === 0 && !lastNameOf(tables, state, instance).isOwn) {
-    throw notFound(tables, `Node ${operation.node} has no name.`);
-  }
-  const draft = new Draft(tables, wallNs);
-  draft.edit(state.node, pickAttributes(operation.change));
-  if (operation.change.xattr !== undefined) {
-    if (state.type !== "file" && state.type !== "folder")
-      throw refusal("Denied", `Node ${state.node} is a ${state.type}.`);
-    draft.editXattrs(state.node, changeXattrs(tables.xattrs(state.node), operation.change.xattr).length > 0);
-  }
-  return draft.decide(state.node);
-}
 
 function isSameRecipe(a: Recipe | undefined, b: Recipe | undefined): boolean {
   return a !== undefined && b !== undefined && Buffer.compare(a.digests, b.digests) === 0;

@@ -6,10 +6,22 @@ import { ROOT_NODE, checkName } from "@runnel/shared/model";
 import type { NodeState } from "@runnel/shared";
 import type { ExternalOperation } from "../meta-store.ts";
 import type { MetaTables } from "../meta-tables.ts";
-import { checkDepth, checkMove, folderAt, isWithin, nodeAt, notFound, refusal } from "./checks.ts";
-import { Draft, pickAttributes, unchanged } from "./draft.ts";
-import type { Decision } from "./draft.ts";
-import { draftRemove, draftRename, newState } from "./names.ts";
+import {
+  type Decision,
+  Draft,
+  checkDepth,
+  checkMove,
+  draftRemove,
+  draftRename,
+  folderAt,
+  isWithin,
+  newState,
+  nodeAt,
+  notFound,
+  pickAttributes,
+  refusal,
+  unchanged,
+} from "@runnel/shared/tree";
 
 type Op<Name extends ExternalOperation["op"]> = Extract<ExternalOperation, { op: Name }>;
 

@@ -6,7 +6,7 @@ import type { ExternalOperation, Operation, OperationPaths, OperationResult } fr
 import type { MetaTables } from "../meta-tables.ts";
 
 /**
- * Bound on the ancestors that are walked, like that of plan-checks.ts: more is a damaged tree, in which nothing has a
+ * Bound on the ancestors that are walked, like that of the tree's rules: more is a damaged tree, in which nothing has a
  * path.
  */
 const DEPTH_MAX = 2 * LIMITS.depth + 2;

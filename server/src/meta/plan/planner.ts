@@ -1,15 +1,14 @@
-// The planner: the rules of the tree. Decides one operation over the tables of an open transaction, and applies it to
-// them. No clock, no I/O; the same requests over the same rows come to the same rows on every engine.
+// The planner: decides one operation over the tables of an open transaction, by the rules of the tree
+// (@runnel/shared/tree), and applies it to them. No clock, no I/O; the same requests over the same rows come to the
+// same rows on every engine.
 import { LIMITS, RunnelError, isRunnelError } from "@runnel/shared/model";
+import { type Decision, planOperation, refusal } from "@runnel/shared/tree";
 import type { VersionId } from "@runnel/shared";
 import type { ExternalOperation, Operation, PlanRequest, Planned } from "../meta-store.ts";
 import type { MetaTables } from "../meta-tables.ts";
 import { apply } from "./apply.ts";
-import { refusal } from "./checks.ts";
-import { decideSetAttr, decideSetRecipe, decideWrite } from "./content.ts";
-import type { Decision } from "./draft.ts";
+import { decideSetRecipe, decideWrite } from "./content.ts";
 import * as external from "./external.ts";
-import { decideLink, decideMake, decideRemove, decideRename } from "./names.ts";
 import { pathBefore, pathsAfter } from "./paths.ts";
 
 export interface PlannedRequest {
@@ -26,15 +25,11 @@ function decide(
 ): Decision {
   switch (operation.op) {
     case "make":
-      return decideMake(tables, operation, wallNs);
     case "link":
-      return decideLink(tables, operation, wallNs);
     case "rename":
-      return decideRename(tables, operation, wallNs);
     case "remove":
-      return decideRemove(tables, operation, wallNs);
     case "setAttr":
-      return decideSetAttr(tables, operation, wallNs, instance);
+      return planOperation(tables, operation, wallNs, instance);
     case "write":
       return decideWrite(tables, operation, wallNs, instance);
     case "externalMake":

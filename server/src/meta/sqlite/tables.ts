@@ -342,6 +342,15 @@ export class SqliteTables implements MetaTables {
     this.#run("DELETE FROM terms WHERE instance = ?", instance);
   }
 
+  writeLease(): string {
+    const row = this.#row("SELECT instance, crc FROM write_lease");
+    return row === undefined ? "" : String(rows.checkedRow("write_lease", row)[0]);
+  }
+
+  putWriteLease(instance: string): void {
+    this.#put("INSERT OR REPLACE INTO write_lease VALUES (1, ?, ?)", [instance]);
+  }
+
   #diskRows(where: string, ...given: unknown[]): DiskRow[] {
     return this.#rows<[Uint8Array, ...Column[]]>(`SELECT ${DISK_COLUMNS} FROM disk WHERE ${where}`, ...given).map(
       toDiskRow,

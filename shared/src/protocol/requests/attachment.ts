@@ -37,7 +37,19 @@ export const ATTACHMENT_REQUESTS = {
     }),
     sample: () => ({ volume: "docs", instance: "0".repeat(32), wantsNodes: true }),
   }),
-  detach: defineRequest({ right: "read", request: z.object(attached), result: z.void(), sample: () => ({}) }),
+  detach: defineRequest({
+    right: "read",
+    request: z.object(attached),
+    result: z.void(),
+    isOfNoTree: true,
+    sample: () => ({}),
+  }),
   /** Gives ids for what a client makes. */
-  newNodes: defineRequest({ right: "write", request: z.object(attached), result: nodeRange, sample: () => ({}) }),
+  newNodes: defineRequest({
+    right: "write",
+    request: z.object(attached),
+    result: nodeRange,
+    isOfNoTree: true,
+    sample: () => ({}),
+  }),
 };

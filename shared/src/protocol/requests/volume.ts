@@ -11,6 +11,7 @@ export const VOLUME_REQUESTS = {
     request: z.object(attached),
     result: VOLUME_STATUS,
     isAnsweredWhole: true,
+    isOfNoTree: true,
     sample: () => ({}),
   }),
   space: defineRequest({
@@ -24,6 +25,7 @@ export const VOLUME_REQUESTS = {
       freeFiles: count,
     }),
     isAnsweredWhole: true,
+    isOfNoTree: true,
     sample: () => ({}),
   }),
   /** Is answered when the plain files show all changes up to the seq. */
@@ -31,6 +33,7 @@ export const VOLUME_REQUESTS = {
     right: "read",
     request: z.object({ ...attached, seq: count }),
     result: z.void(),
+    isOfNoTree: true,
     sample: () => ({ seq: 0 }),
   }),
 };

@@ -5,6 +5,7 @@ import type { Clock, NodeState, VersionId } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Save } from "../../changes/own-change.ts";
 import type { OwnChanges } from "../../changes/own-changes.ts";
+import type { WriteBack } from "../../changes/write-back.ts";
 import type { Cache } from "../../cache/cache.ts";
 import type { Journal, JournalCommit } from "../../journal/journal.ts";
 import { fullHere } from "../../full-disks.ts";
@@ -30,6 +31,7 @@ export interface CommitsDeps {
   saves: Saves;
   bases: Bases;
   unsent: UnsentSaves;
+  writeBack: WriteBack;
   clock: Clock;
   epoch(): string;
   contents: Contents;
@@ -70,13 +72,30 @@ export class Commits {
   }
 
   async commit(request: RequestOfOp<"commit">): Promise<void> {
-    await this.#save(request, (result) => this.#deps.drive.committed(request.id, result));
+    const isDurable = request.reason === "fsync";
+    await this.#save(request, isDurable, (result) => this.#deps.drive.committed(request.id, result));
   }
 
-  async #save(change: Change, committed: (result: { version: number }) => void): Promise<void> {
+  /** `isDurable`: a program that is answered before the server is so when it is on stable storage here. */
+  async #save(change: Change, isDurable: boolean, committed: (result: { version: number }) => void): Promise<void> {
+    const { writeBack } = this.#deps;
     this.#running++;
     try {
-      await this.#saveOver(await this.#settledLineage(change), change, committed);
+      let failure: unknown;
+      const mayBegin = await writeBack.begins().catch((error: unknown) => {
+        failure = error;
+        return false;
+      });
+      const lineage = await this.#settledLineage(change);
+      using entered = failure === undefined ? writeBack.enter(mayBegin) : writeBack.outbox.expect();
+      if (entered !== undefined) {
+        await this.#saveInTurn(lineage, change, isDurable, failure === undefined ? committed : undefined);
+        // It waits behind a change that cannot be sent, and its program hears of that.
+        if (failure !== undefined) throw failure;
+        return;
+      }
+      if (mayBegin) return await this.#save(change, isDurable, committed);
+      await this.#saveOver(lineage, change, committed);
     } finally {
       this.#running--;
       if (this.#running === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve();
@@ -100,13 +119,35 @@ export class Commits {
     }
   }
 
+  /** The program has its answer, if any, when the journal has the content, which is sent in its turn. */
+  async #saveInTurn(
+    lineage: Lineage,
+    change: Change,
+    isDurable: boolean,
+    committed: ((result: { version: number }) => void) | undefined,
+  ): Promise<void> {
+    const { saves, unsent, writeBack, tree } = this.#deps;
+    let save: Save | undefined;
+    try {
+      save = saves.begin((n) => this.#recordOf(lineage, change, n), change.file);
+      await this.#record(save, lineage, isDurable);
+    } catch (error) {
+      const refusal = tree.refusalOf(lineage.node);
+      await this.#failed(change, save, error, refusal);
+      throw refusal ?? error;
+    }
+    if (!(await unsent.keepInTurn(save))) return committed?.({ version: lineage.baseVersion });
+    committed?.({ version: save.shownAs });
+    writeBack.add(save);
+  }
+
   async #saveOver(lineage: Lineage, change: Change, committed: (result: { version: number }) => void): Promise<void> {
     const { tree, saves } = this.#deps;
     let save: Save | undefined;
     let sent: SentContent;
     try {
       save = saves.begin((n) => this.#recordOf(lineage, change, n), change.file);
-      await this.#record(save, lineage);
+      await this.#record(save, lineage, false);
       sent = await this.#send(save, change);
       saves.answered(save, sent.result);
     } catch (error) {
@@ -167,13 +208,13 @@ export class Commits {
   }
 
   /** @throws NoSpace when the journal has no space for it; and what making the file was refused with. */
-  async #record(save: Save, { node, replaces }: Lineage): Promise<void> {
+  async #record(save: Save, { node, replaces }: Lineage, isDurable: boolean): Promise<void> {
     const { tree, journal, saves } = this.#deps;
     const refusal = tree.refusalOf(node);
     if (refusal !== undefined) throw refusal;
     const records = replaces.map(({ record }) => record);
     try {
-      await journal.put(save.record, false, records);
+      await journal.put(save.record, isDurable, records);
     } catch (error) {
       if (!isRunnelError(error, "NoSpace")) throw error;
       throw fullHere("record a save", journal.dataFolder, error);
@@ -192,7 +233,8 @@ export class Commits {
     const guesses = isNew ? likelyBases.of({ ...record, readBefore }) : [];
     try {
       using base = await bases.hold(record);
-      return await sender.send(record, base?.content, { making, guesses });
+      const settled = making && { n: making.n, settled: making.made.settled };
+      return await sender.send(record, base?.content, { making: settled, guesses });
     } catch (error) {
       await making?.made.settled;
       const node = tree.real(record.node);
@@ -247,23 +289,24 @@ export class Commits {
    * A file nobody has open is cut or extended: a commit over its current version, or over what of it could not be sent.
    */
   async truncate(state: NodeState, sizeBytes: number): Promise<void> {
-    const { changes, operations, clock, saves } = this.#deps;
-    operations.mayChange("truncate");
+    const { changes, operations, clock, saves, writeBack } = this.#deps;
+    const isEarly = await writeBack.begins();
+    if (!isEarly) operations.mayChange("truncate");
     await this.settled(state.node);
     const nowNs = clock.wallNs();
     const unsent = saves.shownOf(state, this.#deps.epoch(), true);
-    if (unsent !== undefined) {
-      const baseBytes = Math.min(unsent.record.sizeBytes, sizeBytes);
+    if (unsent !== undefined || isEarly) {
+      const baseBytes = Math.min(unsent?.record.sizeBytes ?? state.sizeBytes, sizeBytes);
       const times = { mtimeNs: nowNs, ctimeNs: nowNs };
       const over = {
         file: 0,
         node: state.node,
-        baseVersion: unsent.shownAs,
+        baseVersion: unsent?.shownAs ?? state.version,
         baseContent: 0,
         layers: [],
         readBefore: 0,
       };
-      await this.#save({ ...over, ...times, baseBytes, sizeBytes }, () => undefined);
+      await this.#save({ ...over, ...times, baseBytes, sizeBytes }, false, () => undefined);
       return;
     }
     const change = changes.begin();

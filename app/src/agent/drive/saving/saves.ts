@@ -37,10 +37,12 @@ export class Saves {
   readonly #became = new Map<number, VersionId>();
   readonly #removed = new RecentMap<number, true>(REMOVED_MAX);
   #shownLast = SHOWN_FROM;
+  readonly #isQueued: (save: Save) => boolean;
 
-  /** `pending`: what a former process left. */
-  constructor(changes: OwnChanges, pending: readonly JournalCommit[]) {
+  /** `pending`: what a former process left. `isQueued`: it is sent in its turn among other changes. */
+  constructor(changes: OwnChanges, pending: readonly JournalCommit[], isQueued: (save: Save) => boolean = () => false) {
     this.#changes = changes;
+    this.#isQueued = isQueued;
     for (const record of pending) this.#add(record, { state: "unsent", isAwaited: false, file: 0 });
   }
 
@@ -111,7 +113,9 @@ export class Saves {
     const save = this.of(node).findLast(
       ({ shownAs, state, record }) => shownAs !== 0 && state !== "committed" && record.epoch === epoch,
     );
-    return isCurrent && save?.record.baseVersion !== version ? undefined : save;
+    // A save that waits for its turn comes to the server over whatever is there.
+    if (save === undefined || !isCurrent || this.#isQueued(save)) return save;
+    return save.record.baseVersion === version ? save : undefined;
   }
 
   isShown(version: number): boolean {

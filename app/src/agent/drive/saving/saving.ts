@@ -24,6 +24,7 @@ export interface SavingDeps extends Omit<UnsentDeps, Made>, Omit<CommitsDeps, Ma
 }
 
 export interface SavingServices {
+  saves: Saves;
   commits: Commits;
   unsent: UnsentSaves;
   unsentContents: UnsentContents;
@@ -33,7 +34,7 @@ export interface SavingServices {
 export function wireSaving(deps: SavingDeps): SavingServices {
   const { journal, transfer } = deps;
   const { downloads } = transfer;
-  const saves = new Saves(deps.changes, journal.pending());
+  const saves = new Saves(deps.changes, journal.pending(), deps.isQueued);
   const bases = new Bases(deps);
   const { dataFolder } = journal;
   const sender = new Sender({ ...transfer, ...deps, dataFolder });
@@ -42,5 +43,5 @@ export function wireSaving(deps: SavingDeps): SavingServices {
   const unsent = new UnsentSaves({ ...deps, sender, saves, bases, copies, contents: unsentContents });
   const unsentFiles = new DriveUnsentFiles({ ...deps, unsent, bases, downloads });
   const commits = new Commits({ ...deps, sender, saves, bases, unsent });
-  return { commits, unsent, unsentContents, unsentFiles };
+  return { saves, commits, unsent, unsentContents, unsentFiles };
 }

@@ -6,6 +6,7 @@ import type { Clock, Timer } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Save } from "../../changes/own-change.ts";
 import type { OwnChanges } from "../../changes/own-changes.ts";
+import type { InTurn } from "../../changes/write-back.ts";
 import type { Journal, JournalCommit } from "../../journal/journal.ts";
 import type { Sender, SentContent } from "../../transfer/send-content.ts";
 import type { Session } from "../../wire/session.ts";
@@ -27,6 +28,8 @@ export interface UnsentDeps {
   contents: UnsentContents;
   clock: Clock;
   epoch(): string;
+  /** It is sent in its turn among other changes. */
+  isQueued(save: Save): boolean;
   conflict(path: string, node: number): void;
   /** A content was not saved at the first attempt. */
   unsaved(path: string, failure: unknown): void;
@@ -115,6 +118,18 @@ export class UnsentSaves {
     this.#arm();
   }
 
+  /** A recorded save waits for its turn, and is shown meanwhile. @returns false when nobody wants it any more. */
+  async keepInTurn(save: Save): Promise<boolean> {
+    const { saves, contents } = this.#deps;
+    if (!saves.failed(save, undefined)) {
+      await this.#end(save.record);
+      return false;
+    }
+    saves.show(save);
+    contents.changed(save.record.node);
+    return true;
+  }
+
   /** A program here has removed the file. */
   async removed(node: number): Promise<void> {
     const { saves, contents } = this.#deps;
@@ -158,6 +173,22 @@ export class UnsentSaves {
       throw new RunnelError("Exists", "commit", "The name of the conflict copy has been taken.");
   }
 
+  /** Makes an attempt in its turn among other changes. */
+  async sendInTurn(save: Save, { making, isCertain, opened }: InTurn): Promise<void> {
+    if (save.state !== "unsent") return;
+    const wasTried = save.failure !== undefined;
+    save.sending = this.#attempt(save, async () => {
+      if (isCertain) {
+        const sent = await this.#sendCertain(save, { making, wasTried, opened });
+        if (sent !== undefined) return sent;
+      }
+      await making?.settled;
+      return this.#send(save);
+    }).finally(() => (save.sending = undefined));
+    await save.sending;
+    this.#arm();
+  }
+
   /** Sends what waits, oldest first. Called when attached. */
   async replay(): Promise<void> {
     this.#replaying ??= this.#replayAll().finally(() => {
@@ -183,8 +214,8 @@ export class UnsentSaves {
     const { saves, session } = this.#deps;
     for (const save of saves.unsent()) {
       if (!session.isResponsive || this.#isClosed) break;
-      if (save.state !== "unsent") continue;
-      save.sending = this.#attempt(save).finally(() => (save.sending = undefined));
+      if (save.state !== "unsent" || this.#deps.isQueued(save)) continue;
+      save.sending = this.#attempt(save, () => this.#send(save)).finally(() => (save.sending = undefined));
       await save.sending;
       if (save.state === "unsent" && isRunnelError(save.failure, "Unreachable")) break;
     }
@@ -192,14 +223,14 @@ export class UnsentSaves {
   }
 
   /** Makes one attempt; what it fails with is the save's. */
-  async #attempt(save: Save): Promise<void> {
+  async #attempt(save: Save, send: () => Promise<SentContent>): Promise<void> {
     const { changes, saves, contents, journal } = this.#deps;
     const { node } = save.record;
     changes.step(save, "send");
     let sent: SentContent;
     try {
       if (!(await journal.verify(save.record))) return this.#damage(save);
-      sent = await this.#send(save);
+      sent = await send();
       saves.answered(save, sent.result);
     } catch (failure) {
       // Without the version below it nobody can be shown the whole.
@@ -251,6 +282,7 @@ export class UnsentSaves {
   /** Exactly once by its number; when the file has changed meanwhile, or the epoch, it becomes a copy. */
   async #send(save: Save): Promise<SentContent> {
     const { journal, epoch } = this.#deps;
+    await this.#rebind(save);
     const isOfHere = save.record.epoch === epoch() && save.record.instance === journal.instance;
     if (isOfHere && save.record.copy === undefined) {
       try {
@@ -268,6 +300,35 @@ export class UnsentSaves {
       await this.#plan(save);
     }
     return this.#sendOver(save.record, () => true);
+  }
+
+  /** Over its base, whatever is there: that is of this client. @returns undefined when it has another place now. */
+  async #sendCertain(
+    save: Save,
+    { making, wasTried, opened }: Pick<InTurn, "making" | "opened"> & { wasTried: boolean },
+  ): Promise<SentContent | undefined> {
+    const { journal, epoch, bases, sender } = this.#deps;
+    const { record } = save;
+    const isOfHere = record.epoch === epoch() && record.instance === journal.instance && record.copy === undefined;
+    if (!isOfHere) return undefined;
+    try {
+      using base = await bases.hold(record);
+      const again = wasTried ? { mayStart: () => true } : {};
+      return await sender.send(record, base?.content, { making, opened, ...again });
+    } catch (error) {
+      if (!isRunnelError(error, "Stale", "NotFound", "Exists")) throw error;
+      return undefined;
+    }
+  }
+
+  /** The make of its file met another one under its name, whose content it is to become. */
+  async #rebind(save: Save): Promise<void> {
+    const { tree, changes, journal } = this.#deps;
+    const node = tree.real(save.record.node);
+    if (node === save.record.node) return;
+    changes.rerecord(save, { ...save.record, node });
+    // The number is this node's for good from here on: after a power cut the record must not say it of the other one.
+    await journal.put(save.record, true);
   }
 
   async #plan(save: Save): Promise<void> {

@@ -1,14 +1,12 @@
-// Planning of the operations on names that clients ask for: make, link, rename, remove. Pure decisions: reads tables,
-// changes none.
-import { LIMITS, checkName, isTextOfName } from "@runnel/shared/model";
-import type { NewAttributes, NodeState } from "@runnel/shared";
-import type { Operation } from "../meta-store.ts";
-import type { MetaTables } from "../meta-tables.ts";
+// Planning of the operations on names that clients ask for: make, link, rename, remove. Pure decisions: reads the tree,
+// changes nothing.
+import { LIMITS } from "../../limits.ts";
+import { isTextOfName } from "../name-text.ts";
+import { checkName } from "../names.ts";
+import type { NewAttributes, NodeState } from "../node.ts";
 import { boundAt, checkDepth, checkFree, checkMove, folderAt, isWithin, nodeAt, notFound, refusal } from "./checks.ts";
 import { Draft, unchanged } from "./draft.ts";
-import type { Decision } from "./draft.ts";
-
-type Op<Name extends Operation["op"]> = Extract<Operation, { op: Name }>;
+import type { Decision, TreeOperationOf, TreeRows } from "./tree-rows.ts";
 
 /** 1 for a folder, which counts in its parent's nlink. */
 export function subfolders(state: NodeState | undefined): number {
@@ -37,37 +35,37 @@ function checkTarget(target: string): void {
   }
 }
 
-export function decideMake(tables: MetaTables, operation: Op<"make">, wallNs: bigint): Decision {
+export function decideMake(tree: TreeRows, operation: TreeOperationOf<"make">, wallNs: bigint): Decision {
   const { folder, name, node, attributes } = operation;
-  folderAt(tables, folder);
+  folderAt(tree, folder);
   checkName(name);
   if (attributes.type === "symlink") checkTarget(attributes.target);
-  if (node >= tables.facts().nextNode || tables.node(node) !== undefined) {
+  if (node >= tree.facts().nextNode || tree.node(node) !== undefined) {
     throw refusal("Invalid", `Node id ${node} is in use or was never given out.`, { rule: "node id" });
   }
-  const bound = tables.binding(folder, name);
-  if (bound !== undefined && attributes.type === "folder" && nodeAt(tables, bound).type === "folder") {
-    return unchanged(tables, bound);
+  const bound = tree.binding(folder, name);
+  if (bound !== undefined && attributes.type === "folder" && nodeAt(tree, bound).type === "folder") {
+    return unchanged(tree, bound);
   }
-  checkFree(tables, folder, name);
-  checkDepth(tables, folder);
-  const draft = new Draft(tables, wallNs);
+  checkFree(tree, folder, name);
+  checkDepth(tree, folder);
+  const draft = new Draft(tree, wallNs);
   draft.bind(folder, name, node);
   draft.add(newState(node, attributes, 0, 0));
   draft.editNames(folder, attributes.type === "folder" ? 1 : 0);
   return draft.decide(node);
 }
 
-export function decideLink(tables: MetaTables, operation: Op<"link">, wallNs: bigint): Decision {
+export function decideLink(tree: TreeRows, operation: TreeOperationOf<"link">, wallNs: bigint): Decision {
   const { node, folder, name } = operation;
-  const source = tables.node(node);
-  if (source === undefined || source.nlink === 0) throw notFound(tables, `Node ${node} has no name.`);
+  const source = tree.node(node);
+  if (source === undefined || source.nlink === 0) throw notFound(tree, `Node ${node} has no name.`);
   if (source.type === "folder") throw refusal("Denied", "A folder has one name only.");
-  folderAt(tables, folder);
+  folderAt(tree, folder);
   checkName(name);
-  checkFree(tables, folder, name);
-  checkDepth(tables, folder);
-  const draft = new Draft(tables, wallNs);
+  checkFree(tree, folder, name);
+  checkDepth(tree, folder);
+  const draft = new Draft(tree, wallNs);
   draft.bind(folder, name, node);
   draft.edit(node, { nlink: source.nlink + 1 });
   draft.editNames(folder, 0);
@@ -75,34 +73,34 @@ export function decideLink(tables: MetaTables, operation: Op<"link">, wallNs: bi
 }
 
 /** rename(2): what may stand at the destination. */
-function checkOver(tables: MetaTables, source: NodeState, replaced: NodeState): void {
+function checkOver(tree: TreeRows, source: NodeState, replaced: NodeState): void {
   if (source.type !== "folder" && replaced.type === "folder") {
     throw refusal("IsFolder", "The destination is a folder.", { node: replaced.node });
   }
   if (source.type === "folder" && replaced.type !== "folder") {
     throw refusal("NotFolder", "The destination is not a folder.", { node: replaced.node });
   }
-  if (replaced.type === "folder" && tables.hasNames(replaced.node)) {
+  if (replaced.type === "folder" && tree.hasNames(replaced.node)) {
     throw refusal("NotEmpty", "The destination is a folder that is not empty.", { node: replaced.node });
   }
 }
 
 /** A folder cannot move into itself or below. */
-function checkNoCycle(tables: MetaTables, moved: NodeState, toFolder: number): void {
-  if (moved.type === "folder" && isWithin(tables, toFolder, moved.node)) {
+function checkNoCycle(tree: TreeRows, moved: NodeState, toFolder: number): void {
+  if (moved.type === "folder" && isWithin(tree, toFolder, moved.node)) {
     throw refusal("Invalid", "A folder cannot be moved into itself.", { rule: "cycle" });
   }
 }
 
 /** Drafts a rename that has been checked; `over` is what the destination was bound to. */
 export function draftRename(
-  tables: MetaTables,
+  tree: TreeRows,
   place: { folder: number; name: string; toFolder: number; toName: string },
   source: NodeState,
   over: NodeState | undefined,
   wallNs: bigint,
 ): Decision {
-  const draft = new Draft(tables, wallNs);
+  const draft = new Draft(tree, wallNs);
   draft.bind(place.folder, place.name, 0);
   draft.bind(place.toFolder, place.toName, source.node);
   draft.edit(source.node, {});
@@ -113,13 +111,13 @@ export function draftRename(
 }
 
 function draftExchange(
-  tables: MetaTables,
-  operation: Op<"rename">,
+  tree: TreeRows,
+  operation: TreeOperationOf<"rename">,
   source: NodeState,
   other: NodeState,
   wallNs: bigint,
 ): Decision {
-  const draft = new Draft(tables, wallNs);
+  const draft = new Draft(tree, wallNs);
   draft.bind(operation.folder, operation.name, other.node);
   draft.bind(operation.toFolder, operation.toName, source.node);
   draft.edit(source.node, {});
@@ -129,53 +127,53 @@ function draftExchange(
   return draft.decide(source.node);
 }
 
-export function decideRename(tables: MetaTables, operation: Op<"rename">, wallNs: bigint): Decision {
+export function decideRename(tree: TreeRows, operation: TreeOperationOf<"rename">, wallNs: bigint): Decision {
   const { folder, name, node, toFolder, toName, how } = operation;
-  folderAt(tables, folder);
-  folderAt(tables, toFolder);
+  folderAt(tree, folder);
+  folderAt(tree, toFolder);
   checkName(toName);
-  const source = boundAt(tables, folder, name, node);
+  const source = boundAt(tree, folder, name, node);
   if (folder !== toFolder) {
-    checkNoCycle(tables, source, toFolder);
-    checkMove(tables, source, folder, toFolder);
+    checkNoCycle(tree, source, toFolder);
+    checkMove(tree, source, folder, toFolder);
   }
-  const bound = tables.binding(toFolder, toName);
-  if (how === "keep") checkFree(tables, toFolder, toName);
-  if (how === "exchange" && bound === undefined) throw notFound(tables, "There is nothing to exchange with.");
+  const bound = tree.binding(toFolder, toName);
+  if (how === "keep") checkFree(tree, toFolder, toName);
+  if (how === "exchange" && bound === undefined) throw notFound(tree, "There is nothing to exchange with.");
   // rename(2): two names of one node stay as they are.
-  if (bound === node) return unchanged(tables, node);
-  const over = bound === undefined ? undefined : nodeAt(tables, bound);
+  if (bound === node) return unchanged(tree, node);
+  const over = bound === undefined ? undefined : nodeAt(tree, bound);
   if (how === "exchange" && over !== undefined) {
     if (folder !== toFolder) {
-      checkNoCycle(tables, over, folder);
-      checkMove(tables, over, toFolder, folder);
+      checkNoCycle(tree, over, folder);
+      checkMove(tree, over, toFolder, folder);
     }
-    return draftExchange(tables, operation, source, over, wallNs);
+    return draftExchange(tree, operation, source, over, wallNs);
   }
-  if (over !== undefined) checkOver(tables, source, over);
-  return draftRename(tables, operation, source, over, wallNs);
+  if (over !== undefined) checkOver(tree, source, over);
+  return draftRename(tree, operation, source, over, wallNs);
 }
 
 /** Drafts a removal that has been checked. */
 export function draftRemove(
-  tables: MetaTables,
+  tree: TreeRows,
   place: { folder: number; name: string },
   removed: NodeState,
   wallNs: bigint,
 ): Decision {
-  const draft = new Draft(tables, wallNs);
+  const draft = new Draft(tree, wallNs);
   draft.bind(place.folder, place.name, 0);
   draft.takeName(removed.node);
   draft.editNames(place.folder, -subfolders(removed));
   return draft.decide(removed.node);
 }
 
-export function decideRemove(tables: MetaTables, operation: Op<"remove">, wallNs: bigint): Decision {
+export function decideRemove(tree: TreeRows, operation: TreeOperationOf<"remove">, wallNs: bigint): Decision {
   const { folder, name, node, isFolder } = operation;
-  folderAt(tables, folder);
-  const removed = boundAt(tables, folder, name, node);
+  folderAt(tree, folder);
+  const removed = boundAt(tree, folder, name, node);
   if (isFolder && removed.type !== "folder") throw refusal("NotFolder", `Node ${node} is not a folder.`, { node });
   if (!isFolder && removed.type === "folder") throw refusal("IsFolder", `Node ${node} is a folder.`, { node });
-  if (isFolder && tables.hasNames(node)) throw refusal("NotEmpty", `Folder ${node} is not empty.`, { node });
-  return draftRemove(tables, operation, removed, wallNs);
+  if (isFolder && tree.hasNames(node)) throw refusal("NotEmpty", `Folder ${node} is not empty.`, { node });
+  return draftRemove(tree, operation, removed, wallNs);
 }

@@ -1,15 +1,7 @@
-// A change being drafted: new states over those of the tables, which stay as they are until the change is applied
-// (plan-apply.ts).
-import type { AttributeChange, Change, NodeState, VersionId } from "@runnel/shared";
-import type { OperationResult } from "../meta-store.ts";
-import type { MetaTables } from "../meta-tables.ts";
+// A change being drafted: new states over those of the tree, which stays as it is until the change is applied.
+import type { AttributeChange, Change, NodeState, VersionId } from "../node.ts";
 import { nodeAt } from "./checks.ts";
-
-/** Outcome of an operation. Without a change nothing but the result is stored. */
-export interface Decision {
-  change: Change | undefined;
-  result: OperationResult;
-}
+import type { Decision, TreeRows } from "./tree-rows.ts";
 
 /** The attributes a change names, without its sizeBytes. */
 export function pickAttributes(change: AttributeChange): Partial<NodeState> {
@@ -22,28 +14,28 @@ export function pickAttributes(change: AttributeChange): Partial<NodeState> {
 }
 
 /** Nothing changes: `node` is as it was. */
-export function unchanged(tables: MetaTables, node: number): Decision {
-  const version = tables.node(node)?.version ?? 0;
-  return { change: undefined, result: { node, seq: tables.facts().seq, version, conflict: false } };
+export function unchanged(tree: TreeRows, node: number): Decision {
+  const version = tree.node(node)?.version ?? 0;
+  return { change: undefined, result: { node, seq: tree.facts().seq, version, conflict: false } };
 }
 
 export class Draft {
   readonly seq: number;
   replaces: VersionId | undefined = undefined;
-  readonly #tables: MetaTables;
+  readonly #tree: TreeRows;
   readonly #wallNs: bigint;
   /** States in the order in which they were touched. */
   readonly #states = new Map<number, NodeState>();
   readonly #bindings: Change["bindings"] = [];
 
-  constructor(tables: MetaTables, wallNs: bigint) {
-    this.#tables = tables;
+  constructor(tree: TreeRows, wallNs: bigint) {
+    this.#tree = tree;
     this.#wallNs = wallNs;
-    this.seq = tables.facts().seq + 1;
+    this.seq = tree.facts().seq + 1;
   }
 
   #stateOf(node: number): NodeState {
-    return this.#states.get(node) ?? nodeAt(this.#tables, node);
+    return this.#states.get(node) ?? nodeAt(this.#tree, node);
   }
 
   /** The node with some fields new; its ctime is now. */

@@ -1,0 +1,245 @@
+// The tree with this client's own changes laid over it that the server has not told yet: what programs here see, and
+// what their next change is planned over. An own change goes when the feed brings it, or nothing comes of it.
+import { type Change, type Entry, LIMITS, type NodeState, ROOT_NODE, RunnelError } from "@runnel/shared";
+import type { TreeRows } from "@runnel/shared/tree";
+import type { Known, Replica } from "../replica/replica.ts";
+
+/** Fields of a state that a change of names or attributes sets. */
+type Patch = Partial<Pick<NodeState, "mode" | "uid" | "gid" | "mtimeNs" | "ctimeNs">>;
+
+interface Pending {
+  change: Change;
+  patches: Map<number, { fields: Patch; links: number }>;
+}
+
+const PAGE_ENTRIES = 1_000;
+
+export class PendingTree {
+  readonly #replica: Replica;
+  /** Returns the server's id for a node that this client may have made in vain. */
+  readonly #real: (node: number) => number;
+  /** Changes by number, in their order. */
+  readonly #pending = new Map<number, Pending>();
+  /** Numbers of the changes that bind names of a folder, and that concern a node. */
+  readonly #inFolder = new Map<number, Map<string, number[]>>();
+  readonly #ofNode = new Map<number, number[]>();
+  /** Nodes that were made here, as they were then. */
+  readonly #made = new Map<number, NodeState>();
+
+  constructor(replica: Replica, real: (node: number) => number) {
+    this.#replica = replica;
+    this.#real = real;
+  }
+
+  get isEmpty(): boolean {
+    return this.#pending.size === 0;
+  }
+
+  /** Lays a change over the tree. */
+  add(n: number, change: Change): void {
+    const patches = new Map(change.nodes.map((state) => [state.node, this.#patchTo(state)]));
+    this.#pending.set(n, { change, patches });
+    for (const { folder, name } of change.bindings) {
+      const names = this.#inFolder.get(folder) ?? new Map<string, number[]>();
+      this.#inFolder.set(folder, names);
+      names.set(name, [...(names.get(name) ?? []), n]);
+    }
+    for (const { node } of change.nodes) this.#ofNode.set(node, [...(this.#ofNode.get(node) ?? []), n]);
+  }
+
+  /** Takes those away that the feed has brought: they come in their order. */
+  heard(changes: readonly Change[]): void {
+    if (this.#pending.size === 0) return;
+    for (const change of changes)
+      for (const [n, pending] of this.#pending)
+        if (this.#isSame(pending.change, change)) {
+          this.end(n);
+          break;
+        }
+  }
+
+  /** Nothing is pending of it any more. @returns the change, unless it was heard. */
+  end(n: number): Change | undefined {
+    const pending = this.#pending.get(n);
+    if (pending === undefined) return undefined;
+    this.#pending.delete(n);
+    for (const { folder, name } of pending.change.bindings) {
+      const names = this.#inFolder.get(folder);
+      const left = names?.get(name)?.filter((each) => each !== n) ?? [];
+      if (left.length > 0) names?.set(name, left);
+      else names?.delete(name);
+      if (names?.size === 0) this.#inFolder.delete(folder);
+    }
+    for (const { node } of pending.change.nodes) {
+      const left = this.#ofNode.get(node)?.filter((each) => each !== n) ?? [];
+      if (left.length > 0) {
+        this.#ofNode.set(node, left);
+        continue;
+      }
+      this.#ofNode.delete(node);
+      this.#made.delete(node);
+    }
+    return pending.change;
+  }
+
+  /** Everything is of another epoch. */
+  clear(): void {
+    for (const n of this.#pending.keys()) this.end(n);
+  }
+
+  /** Returns the node that a name is bound to by a change that is pending, 0: none; undefined: none binds it. */
+  bound(folder: number, name: string): number | undefined {
+    const n = this.#inFolder.get(folder)?.get(name)?.at(-1);
+    const bindings = n === undefined ? undefined : this.#pending.get(n)?.change.bindings;
+    const node = bindings?.findLast((binding) => binding.folder === folder && binding.name === name)?.node;
+    return node && this.#real(node);
+  }
+
+  /** Says whether changes of a node are pending. */
+  concerns(node: number): boolean {
+    return this.#ofNode.has(node);
+  }
+
+  node(node: number): NodeState | undefined {
+    const known = this.#replica.node(node) ?? this.#made.get(node);
+    const numbers = this.#ofNode.get(node);
+    if (known === undefined || numbers === undefined) return known;
+    const state = { ...known };
+    for (const n of numbers) {
+      const patch = this.#pending.get(n)?.patches.get(node);
+      Object.assign(state, patch?.fields);
+      state.nlink += patch?.links ?? 0;
+    }
+    return state;
+  }
+
+  lookup(folder: number, name: string): Known {
+    const bound = this.bound(folder, name);
+    if (bound === undefined) {
+      const known = this.#replica.lookup(folder, name);
+      if (known.is === "bound") return { is: "bound", state: this.node(known.state.node) ?? known.state };
+      // A folder that was made here has what was put into it here.
+      return known.is === "unknown" && this.#made.has(folder) ? { is: "absent", asOf: 0 } : known;
+    }
+    const state = bound === 0 ? undefined : this.node(bound);
+    return state === undefined ? { is: "absent", asOf: this.#replica.facts()?.seq ?? 0 } : { is: "bound", state };
+  }
+
+  /** All entries of a folder in name order; undefined where they are not known. */
+  listing(folder: number): Entry[] | undefined {
+    const listed = this.#replica.listing(folder)?.entries ?? (this.#made.has(folder) ? [] : undefined);
+    if (listed === undefined || this.#pending.size === 0) return listed;
+    const own = this.#inFolder.get(folder);
+    const entries = listed.filter(({ name }) => own?.has(name) !== true);
+    for (const name of own?.keys() ?? []) {
+      const node = this.bound(folder, name) ?? 0;
+      const state = node === 0 ? undefined : this.node(node);
+      if (state !== undefined) entries.push({ name, state });
+    }
+    const sorted = own === undefined ? entries : entries.toSorted(byName);
+    return sorted.map(({ name, state }) => ({ name, state: this.node(state.node) ?? state }));
+  }
+
+  namesOf(node: number): { folder: number; name: string }[] {
+    const known = this.#replica.namesOf(node);
+    const numbers = this.#ofNode.get(node);
+    if (this.#pending.size === 0) return known;
+    const names = known.filter(({ folder, name }) => (this.bound(folder, name) ?? node) === node);
+    for (const n of numbers ?? [])
+      for (const binding of this.#pending.get(n)?.change.bindings ?? []) {
+        const { folder, name } = binding;
+        if (binding.node !== node || this.bound(folder, name) !== node) continue;
+        if (!names.some((each) => each.folder === folder && each.name === name)) names.push({ folder, name });
+      }
+    return names;
+  }
+
+  /** "" for the root, "a/b"; undefined when the node has no known name. */
+  pathOf(node: number): string | undefined {
+    if (this.#pending.size === 0) return this.#replica.pathOf(node);
+    const words: string[] = [];
+    for (let at = node; at !== ROOT_NODE;) {
+      const [place] = words.length > LIMITS.depth ? [] : this.namesOf(at);
+      if (place === undefined) return undefined;
+      words.push(place.name);
+      at = place.folder;
+    }
+    return words.toReversed().join("/");
+  }
+
+  /** Rows that a change is planned over. `instance`: whose names are gone that are. */
+  rows(instance: string): TreeRows {
+    return {
+      facts: () => ({ seq: this.#replica.facts()?.seq ?? 0, nextNode: Infinity }),
+      node: (node) => this.node(node),
+      xattrs: () => [],
+      lastName: () => ({ folder: ROOT_NODE, name: "", instance }),
+      binding: (folder, name) => {
+        const known = this.lookup(folder, name);
+        if (known.is === "unknown") throw unknown();
+        return known.is === "bound" ? known.state.node : undefined;
+      },
+      hasNames: (folder) => this.#hasNames(folder),
+      namesOf: (node) => this.namesOf(node),
+      list: (folder, after, limit) => {
+        const entries = this.listing(folder);
+        if (entries === undefined) throw unknown();
+        const from = after === "" ? 0 : entries.findIndex(({ name }) => compareNames(name, after) > 0);
+        return from < 0 ? [] : entries.slice(from, from + limit);
+      },
+    };
+  }
+
+  /** A change is told as it was planned, but for its seq; a new content concerns a node too, and is none of these. */
+  #isSame(own: Change, told: Change): boolean {
+    if (own.bindings.length !== told.bindings.length || own.nodes.length !== told.nodes.length) return false;
+    const isContent = told.bindings.length === 0 && told.nodes[0]?.version === told.seq;
+    const areBindings = own.bindings.every((binding, index) => {
+      const other = told.bindings[index];
+      const isThere = other?.folder === this.#real(binding.folder) && other.name === binding.name;
+      return isThere && other.node === this.#real(binding.node);
+    });
+    const areNodes = own.nodes.every(({ node }, index) => told.nodes[index]?.node === this.#real(node));
+    return !isContent && areBindings && areNodes;
+  }
+
+  #hasNames(folder: number): boolean {
+    const own = this.#inFolder.get(folder);
+    for (const name of own?.keys() ?? []) if ((this.bound(folder, name) ?? 0) !== 0) return true;
+    if (this.#replica.lookup(folder, "").is === "unknown" && !this.#made.has(folder)) throw unknown();
+    for (let after = ""; ;) {
+      const page = this.#replica.entriesAfter(folder, after, own === undefined ? 1 : PAGE_ENTRIES);
+      if (page.some(({ name }) => this.bound(folder, name) === undefined)) return true;
+      const last = page.at(-1)?.name;
+      if (last === undefined) return false;
+      after = last;
+    }
+  }
+
+  /** Returns what leads from the state as it is now to another one. */
+  #patchTo(state: NodeState): { fields: Patch; links: number } {
+    const now = this.node(state.node);
+    if (now === undefined) {
+      this.#made.set(state.node, state);
+      return { fields: {}, links: 0 };
+    }
+    const fields: Patch = { ctimeNs: state.ctimeNs };
+    if (state.mode !== now.mode) fields.mode = state.mode;
+    if (state.uid !== now.uid) fields.uid = state.uid;
+    if (state.gid !== now.gid) fields.gid = state.gid;
+    if (state.mtimeNs !== now.mtimeNs) fields.mtimeNs = state.mtimeNs;
+    return { fields, links: state.nlink - now.nlink };
+  }
+}
+
+function unknown(): RunnelError {
+  return new RunnelError("Unknown", "plan", "What this folder holds is not known now.");
+}
+
+function compareNames(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
+}
+
+function byName(one: Entry, other: Entry): number {
+  return compareNames(one.name, other.name);
+}

@@ -1,0 +1,263 @@
+// Answers programs before the server has what they changed: in mode async, while this client has the write lease, or no
+// line. Each change is planned over the tree as programs see it, recorded in the journal, shown, and sent in its turn.
+import type { Change, Clock } from "@runnel/shared";
+import { RunnelError, isRunnelError } from "@runnel/shared";
+import { type TreeOperation, type TreeOperationOf, planOperation } from "@runnel/shared/tree";
+import type { Journal, JournalOperation } from "../journal/journal.ts";
+import type { Operations } from "../wire/operations.ts";
+import type { Session } from "../wire/session.ts";
+import { Outbox } from "./outbox.ts";
+import type { Save, TreeChange } from "./own-change.ts";
+import type { OwnChanges } from "./own-changes.ts";
+import type { PendingTree } from "./pending-tree.ts";
+import type { Making } from "../transfer/send-content.ts";
+
+/** Circumstances of an attempt at a content in its turn among other changes. */
+export interface InTurn {
+  /** The change that makes its file, where that is not answered yet. */
+  making: Making | undefined;
+  /** Says that nobody else can have changed its file since it was recorded. */
+  isCertain: boolean;
+  /** Called when the server is asked for it. */
+  opened(): void;
+}
+
+export interface WriteBackDeps {
+  /** Programs are answered so: mode async. */
+  isOn: boolean;
+  clock: Clock;
+  session: Session;
+  operations: Operations;
+  changes: OwnChanges;
+  journal: Journal;
+  pending: PendingTree;
+  epoch(): string;
+  /** Makes one attempt at a content. `isCertain`: nobody else can have changed its file meanwhile. */
+  sendSave(save: Save, how: InTurn): Promise<void>;
+  /** The server has made a folder, or has one of the name, which the node stands for from now on. */
+  madeFolder(made: TreeOperationOf<"make">, real: number, seq: number): void;
+  /** The server's id for a node. */
+  real(node: number): number;
+  /** A change came to something else than programs were shown. */
+  ended(change: Change): void;
+  /** Nothing came of a change that programs were shown. */
+  refused(change: TreeChange, error: RunnelError): void;
+  pathOf(operation: TreeOperation): string;
+  /** Called when a program is answered though somebody else may have changed something: there is no line. */
+  answersOffline(): void;
+  log(message: string, error: unknown): void;
+}
+
+export class WriteBack {
+  readonly #deps: WriteBackDeps;
+  readonly outbox: Outbox;
+  /** The highest number that was given when somebody else may have changed something: what is older is uncertain. */
+  #uncertainTo = 0;
+  #isRecalled = false;
+
+  constructor(deps: WriteBackDeps) {
+    this.#deps = deps;
+    this.outbox = new Outbox({
+      clock: deps.clock,
+      isConnected: () => deps.session.isConnected,
+      sendChange: (change, after) => this.#send(change, after),
+      sendSave: (save, making, opened) =>
+        deps.sendSave(save, { making, isCertain: save.n > this.#uncertainTo, opened }),
+      refused: (change, error) => this.#refused(change, error),
+    });
+  }
+
+  get isOn(): boolean {
+    return this.#deps.isOn;
+  }
+
+  /**
+   * Says whether programs are answered before the server now. When not, what was to be sent before has been, so that
+   * what follows comes after it.
+   */
+  async begins(): Promise<boolean> {
+    const { session, changes } = this.#deps;
+    const isHeld = this.mayBegin || (this.isOn && session.isResponsive && !this.#isRecalled);
+    if (isHeld && (this.mayBegin || (await session.writeLease.acquire()))) await changes.idle();
+    else await this.sent();
+    return this.mayBegin;
+  }
+
+  /** Programs may be answered before the server now. */
+  get mayBegin(): boolean {
+    const { session } = this.#deps;
+    if (!this.isOn || session.mayOnlyRead || this.#isRecalled) return false;
+    return !session.isResponsive || session.writeLease.isHeld;
+  }
+
+  /**
+   * Plans a change and shows it, in this turn of the loop; `recorded` resolves when it is in the journal. @returns
+   * undefined when programs are not answered before the server any more: it is to be begun again. @throws what the
+   * rules of the tree refuse.
+   */
+  change(
+    operationAt: (timeNs: bigint) => TreeOperation,
+  ): { change: Change | undefined; recorded: Promise<void> } | undefined {
+    if (!this.mayBegin) return undefined;
+    this.#countOffline();
+    const { clock, journal, pending, pathOf } = this.#deps;
+    const timeNs = clock.wallNs();
+    const operation = operationAt(timeNs);
+    const { change } = planOperation(pending.rows(journal.instance), operation, timeNs, journal.instance);
+    if (change === undefined) return { change, recorded: Promise.resolve() };
+    const path = pathOf(operation);
+    const n = this.#deps.changes.nextNumber();
+    const record: JournalOperation = {
+      n,
+      instance: journal.instance,
+      epoch: this.#deps.epoch(),
+      timeNs,
+      operation,
+      path,
+    };
+    const own = this.#begin(record, change);
+    return { change, recorded: this.#record(own, this.outbox.expect()) };
+  }
+
+  /**
+   * Begins to answer for a content that is added next; ends with the disposal. @returns undefined when programs are not
+   * answered before the server any more.
+   */
+  enter(mayBegin = true): Disposable | undefined {
+    if (!mayBegin || !this.mayBegin) return undefined;
+    this.#countOffline();
+    return this.outbox.expect();
+  }
+
+  #countOffline(): void {
+    if (!this.#deps.session.writeLease.isHeld) this.#deps.answersOffline();
+  }
+
+  /** Resolves when all has been sent, for what goes to the server by itself. @throws Unreachable */
+  async sent(): Promise<void> {
+    if (this.outbox.size > 0) await this.#deps.session.withRequestTimeout(this.outbox.idle(), "send changes");
+  }
+
+  /** Lays what a former process left over the tree again, and sends it with the contents that it left. */
+  restore(saves: readonly Save[]): void {
+    const { journal, pending, epoch } = this.#deps;
+    const operations = journal.operations();
+    if (!this.isOn && operations.length === 0) return;
+    const left: (Save | TreeChange)[] = [...saves];
+    for (const record of operations) {
+      let change: Change | undefined;
+      try {
+        if (record.epoch === epoch())
+          ({ change } = planOperation(
+            pending.rows(journal.instance),
+            record.operation,
+            record.timeNs,
+            journal.instance,
+          ));
+      } catch (error) {
+        // The server has done it, and told so; or it says what is in the way.
+        if (!isRunnelError(error)) throw error;
+      }
+      const own = this.#begin(record, change);
+      this.#deps.changes.step(own, "record");
+      left.push(own);
+    }
+    for (const { n } of left) this.#uncertainTo = Math.max(this.#uncertainTo, n);
+    this.outbox.add(...left.toSorted((one, other) => one.n - other.n));
+  }
+
+  /** Sends a content in its turn. */
+  add(save: Save): void {
+    this.outbox.add(save);
+  }
+
+  /** The write lease was granted. */
+  granted(isContinued: boolean): void {
+    this.#isRecalled = false;
+    if (!isContinued) this.#uncertainTo = this.#deps.changes.highest;
+  }
+
+  /** Somebody else waits: resolves when all has been sent. */
+  async recalled(): Promise<void> {
+    this.#isRecalled = true;
+    try {
+      await this.outbox.idle();
+    } finally {
+      this.#isRecalled = false;
+    }
+  }
+
+  linked(isConnected: boolean): void {
+    this.#isRecalled = false;
+    if (isConnected) this.outbox.resume();
+  }
+
+  #begin(record: JournalOperation, change: Change | undefined): TreeChange {
+    const { changes, pending } = this.#deps;
+    if (change !== undefined) pending.add(record.n, change);
+    const names = change?.bindings.map(({ folder, name, node }) => [folder, name, node] as const) ?? [];
+    const nodes = change?.nodes.map(({ node }) => node) ?? [];
+    return changes.add<TreeChange>({ n: record.n, state: "begun", isAwaited: false, names, nodes, record });
+  }
+
+  async #record(own: TreeChange, expected: Disposable): Promise<void> {
+    const { changes, journal, pending } = this.#deps;
+    try {
+      await journal.putOperation(own.record);
+    } catch (error) {
+      pending.end(own.n);
+      changes.step(own, "settle");
+      expected[Symbol.dispose]();
+      throw error;
+    }
+    changes.step(own, "record");
+    this.outbox.add(own);
+    expected[Symbol.dispose]();
+  }
+
+  async #send(own: TreeChange, after: readonly number[]): Promise<void> {
+    const { changes, operations, journal, madeFolder, pending, ended, epoch, log } = this.#deps;
+    const { n, timeNs, operation, instance } = own.record;
+    changes.step(own, "send");
+    try {
+      if (own.record.epoch !== epoch() || instance !== journal.instance)
+        throw new RunnelError("Epoch", operation.op, "The volume was made anew.");
+      const { node, seq } = await operations.sendRecorded(n, this.#asAsked(operation), timeNs, after);
+      if (operation.op === "make" && operation.attributes.type === "folder") madeFolder(operation, node, seq);
+    } catch (error) {
+      changes.step(own, "fail");
+      throw error;
+    }
+    changes.step(own, "answer");
+    const unheard = pending.end(n);
+    if (unheard !== undefined) ended(unheard);
+    // It is settled by its number at the next start when this fails.
+    await journal
+      .done(instance, n)
+      .catch((error: unknown) => log("A change could not be ended in the journal.", error));
+    changes.step(own, "settle");
+  }
+
+  /** Names nodes as the server knows them: what an operation on its way makes is its result, −n ([W63]). */
+  #asAsked(operation: TreeOperation): TreeOperation {
+    const real = (node: number): number => {
+      const making = this.outbox.making(node);
+      return making === undefined ? this.#deps.real(node) : -making.n;
+    };
+    if (operation.op === "setAttr") return { ...operation, node: real(operation.node) };
+    const folder = real(operation.folder);
+    if (operation.op === "make") return { ...operation, folder };
+    const asked = { ...operation, folder, node: real(operation.node) };
+    return asked.op === "rename" ? { ...asked, toFolder: real(asked.toFolder) } : asked;
+  }
+
+  async #refused(own: TreeChange, error: RunnelError): Promise<void> {
+    const { changes, journal, pending, refused, log } = this.#deps;
+    pending.end(own.n);
+    changes.step(own, "drop");
+    await journal
+      .done(own.record.instance, own.n)
+      .catch((reason: unknown) => log("A change could not be ended.", reason));
+    refused(own, error);
+  }
+}

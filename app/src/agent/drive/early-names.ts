@@ -1,0 +1,170 @@
+// Changes of names and attributes that programs are told of before the server: planned over the tree as programs see
+// it, by the server's own rules, so that a program hears at once what it would hear from there.
+import type { Drive } from "@runnel/native/drive";
+import { type Change, type NodeState, RunnelError } from "@runnel/shared";
+import type { TreeOperation } from "@runnel/shared/tree";
+import type { WriteBack } from "../changes/write-back.ts";
+import type { Operations } from "../wire/operations.ts";
+import { attributesIn, isRefusedElsewhere } from "./new-attributes.ts";
+import type { RequestOfOp } from "./request-of-op.ts";
+import type { LikelyBases } from "./saving/likely-bases.ts";
+import type { UnsentSaves } from "./saving/unsent.ts";
+import type { Tree } from "./tree.ts";
+
+export interface EarlyNamesDeps {
+  drive: Drive;
+  tree: Tree;
+  operations: Operations;
+  writeBack: WriteBack;
+  unsent: UnsentSaves;
+  likelyBases: Pick<LikelyBases, "leaves">;
+}
+
+/** again: programs are not answered so any more. late: this one is for the server to answer. */
+export type Outcome = "done" | "again" | "late";
+
+export class EarlyNames {
+  readonly #deps: EarlyNamesDeps;
+
+  constructor(deps: EarlyNamesDeps) {
+    this.#deps = deps;
+  }
+
+  async create(request: RequestOfOp<"create">): Promise<Outcome> {
+    const { drive } = this.#deps;
+    return this.#make({ ...request, type: "file", rdev: 0, target: "" }, (node) =>
+      drive.created(request.id, { node, version: 0 }),
+    );
+  }
+
+  async make(request: RequestOfOp<"make">): Promise<Outcome> {
+    return this.#make(request, () => this.#deps.drive.done(request.id));
+  }
+
+  async #make(
+    request: Pick<RequestOfOp<"make">, "folder" | "name" | "type" | "mode" | "caller" | "rdev" | "target">,
+    done: (node: number) => void,
+  ): Promise<Outcome> {
+    const { tree, operations } = this.#deps;
+    const { name } = request;
+    if (isRefusedElsewhere(name)) return "late";
+    if ((await tree.lookup(request.folder, name)) !== undefined)
+      throw new RunnelError("Exists", "make", "The name is taken.");
+    const [node, parent] = [await operations.newNode(), await tree.node(request.folder)];
+    const folder = tree.real(request.folder);
+    return this.#change(
+      (timeNs) => ({ op: "make", folder, name, node, attributes: attributesIn(parent, request, timeNs) }),
+      () => done(node),
+    );
+  }
+
+  async link(request: RequestOfOp<"link">): Promise<Outcome> {
+    const { tree } = this.#deps;
+    const { name } = request;
+    if (isRefusedElsewhere(name)) return "late";
+    await tree.lookup(request.folder, name);
+    await tree.node(request.node);
+    const [node, folder] = [tree.real(request.node), tree.real(request.folder)];
+    return this.#change(
+      () => ({ op: "link", node, folder, name }),
+      () => this.#deps.drive.done(request.id),
+    );
+  }
+
+  async remove(request: RequestOfOp<"remove">): Promise<Outcome> {
+    const { tree, likelyBases, drive } = this.#deps;
+    const { name, isFolder } = request;
+    const state = await this.#bound(request.folder, name, "remove");
+    if (state.type === "folder") await tree.listed(tree.real(state.node));
+    const [node, folder] = [tree.real(state.node), tree.real(request.folder)];
+    return this.#change(
+      () => ({ op: "remove", folder, name, node, isFolder }),
+      async () => {
+        likelyBases.leaves(folder, name, node);
+        await this.#removed(state);
+        drive.done(request.id);
+      },
+    );
+  }
+
+  async rename(request: RequestOfOp<"rename">): Promise<Outcome> {
+    const { tree, likelyBases, drive } = this.#deps;
+    const { name, toName, how } = request;
+    if (isRefusedElsewhere(toName)) return "late";
+    const state = await this.#bound(request.folder, name, "rename");
+    const over = await tree.lookup(request.toFolder, toName);
+    if (over?.type === "folder") await tree.listed(tree.real(over.node));
+    const [node, folder, toFolder] = [tree.real(state.node), tree.real(request.folder), tree.real(request.toFolder)];
+    return this.#change(
+      () => ({ op: "rename", folder, name, node, toFolder, toName, how }),
+      async () => {
+        likelyBases.leaves(folder, name, node);
+        if (over !== undefined && how !== "exchange" && over.node !== state.node) await this.#removed(over);
+        drive.done(request.id);
+      },
+    );
+  }
+
+  async setAttributes(request: RequestOfOp<"setattr">): Promise<Outcome> {
+    const { tree, drive } = this.#deps;
+    const { mode, uid, gid, mtimeNs } = request;
+    const given = Object.fromEntries(
+      Object.entries({ mode, uid, gid, mtimeNs }).filter(([, value]) => value !== undefined),
+    );
+    await tree.node(request.node);
+    const node = tree.real(request.node);
+    const done = async (): Promise<void> => {
+      drive.putNode(tree.entry(await tree.node(request.node), request.node), false);
+      drive.done(request.id);
+    };
+    if (Object.keys(given).length === 0) {
+      await done();
+      return "done";
+    }
+    return this.#change(() => ({ op: "setAttr", node, change: given }), done);
+  }
+
+  /** @throws NotFound */
+  async #bound(folder: number, name: string, operation: string): Promise<NodeState> {
+    const state = await this.#deps.tree.lookup(folder, name);
+    if (state !== undefined) return state;
+    throw new RunnelError("NotFound", operation, "There is no such file or folder.");
+  }
+
+  async #change(operationAt: (timeNs: bigint) => TreeOperation, done: () => void | Promise<void>): Promise<Outcome> {
+    const planned = this.#deps.writeBack.change(operationAt);
+    if (planned === undefined) return "again";
+    if (planned.change !== undefined) this.#show(planned.change);
+    try {
+      await planned.recorded;
+    } catch (error) {
+      // The drive has shown what is not so.
+      for (const { folder } of planned.change?.bindings ?? []) this.#deps.drive.dropFolder(folder);
+      throw error;
+    }
+    await done();
+    return "done";
+  }
+
+  #show({ bindings, nodes }: Change): void {
+    const { drive, tree } = this.#deps;
+    const named = new Set(bindings.map(({ node }) => node));
+    for (const { node } of nodes) {
+      const state = named.has(node) ? undefined : tree.known(node);
+      if (state !== undefined) drive.putNode(tree.entry(state), false);
+    }
+    drive.putEntries(
+      bindings.map(({ folder, name, node }) => {
+        const state = node === 0 ? undefined : tree.known(node);
+        return { folder, name, entry: state && tree.entry(state) };
+      }),
+      false,
+    );
+  }
+
+  /** A program here has taken a name of a file: if it was the last, what of it could not be sent is wanted no more. */
+  async #removed({ node, nlink }: NodeState): Promise<void> {
+    const { tree, unsent } = this.#deps;
+    if (nlink <= 1) await unsent.removed(tree.real(node));
+  }
+}

@@ -1,0 +1,128 @@
+// The tree with own changes laid over it: at every moment what it would be if the server had told all of them.
+import { expect, test } from "@jest/globals";
+import * as fc from "fast-check";
+import { type NodeState, ROOT_NODE } from "@runnel/shared";
+import { planOperation } from "@runnel/shared/tree";
+import { PendingTree } from "../../src/agent/changes/pending-tree.ts";
+import type { Replica } from "../../src/agent/replica/replica.ts";
+import { openReplica } from "../../src/agent/replica/sqlite-replica.ts";
+import { EPOCH } from "../journal/journal-machine.ts";
+import { ModelHistory, type Step, makeState } from "../replica/model-tree.ts";
+
+const INSTANCE = "0".repeat(32);
+
+const step: fc.Arbitrary<Step> = fc.record({
+  what: fc.constantFrom("file", "file", "folder", "folder", "link", "remove", "rename", "rename", "chmod"),
+  pick: fc.tuple(fc.nat(12), fc.nat(12), fc.nat(12)),
+});
+
+/** A replica that knows the whole tree as of `seq`. */
+function replicaOf(history: ModelHistory, seq: number): Replica {
+  const replica = openReplica(":memory:", "boot 1");
+  replica.reset(EPOCH, history.state(0, ROOT_NODE) as NodeState);
+  replica.putListing(ROOT_NODE, 0, [], true);
+  replica.apply(history.changes.slice(0, seq));
+  for (const folder of history.folders(seq)) replica.putListing(folder, seq, history.listing(seq, folder) ?? [], true);
+  return replica;
+}
+
+function expectShown(pending: PendingTree, history: ModelHistory, seq: number): void {
+  for (const folder of history.folders(seq)) {
+    const shown = pending.listing(folder)?.map(({ name, state }) => [name, state.node, state.nlink, state.mode]);
+    const wanted = history.listing(seq, folder)?.map(({ name, state }) => [name, state.node, state.nlink, state.mode]);
+    expect(new Set(shown)).toEqual(new Set(wanted));
+    for (const { name, state } of history.listing(seq, folder) ?? []) {
+      expect(pending.lookup(folder, name)).toMatchObject({ is: "bound", state: { node: state.node } });
+      expect(pending.namesOf(state.node)).toContainEqual({ folder, name });
+      expect(pending.pathOf(state.node)?.split("/")).not.toHaveLength(0);
+    }
+    expect(pending.lookup(folder, "none").is).toBe("absent");
+  }
+}
+
+test("shows all that was changed here, while the server tells of it change by change", () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 30 }), fc.nat(30), (steps, from) => {
+      const history = new ModelHistory(steps);
+      const known = Math.min(from, history.seq);
+      const replica = replicaOf(history, known);
+      const pending = new PendingTree(replica, (node) => node);
+      for (const change of history.changes.slice(known)) {
+        pending.add(change.seq, change);
+        expectShown(pending, history, change.seq);
+      }
+      for (const change of history.changes.slice(known)) {
+        replica.apply([change]);
+        pending.heard([change]);
+        // The answer to a make says that the folder is empty as of then.
+        for (const { node, type } of change.nodes)
+          if (type === "folder" && history.state(change.seq - 1, node) === undefined)
+            replica.putListing(node, change.seq, [], true);
+        expectShown(pending, history, history.seq);
+      }
+      expect(pending.isEmpty).toBe(true);
+      replica.close();
+    }),
+  );
+});
+
+test("a change of which nothing comes is taken away, and what others did meanwhile shows", () => {
+  const replica = openReplica(":memory:", "boot 1");
+  replica.reset(EPOCH, makeState(ROOT_NODE, "folder", 1));
+  replica.putListing(ROOT_NODE, 1, [{ name: "a", state: makeState(50, "file", 1) }], true);
+  const pending = new PendingTree(replica, (node) => node);
+  const removal = { op: "remove", folder: ROOT_NODE, name: "a", node: 50, isFolder: false } as const;
+  const { change } = planOperation(pending.rows(INSTANCE), removal, 9n, INSTANCE);
+  if (change === undefined) throw new Error("Nothing was planned.");
+  pending.add(7, change);
+  expect(pending.lookup(ROOT_NODE, "a").is).toBe("absent");
+  expect(pending.node(50)).toMatchObject({ nlink: 0 });
+  expect(() => planOperation(pending.rows(INSTANCE), removal, 9n, INSTANCE)).toThrow(
+    expect.objectContaining({ kind: "NotFound" }),
+  );
+  // Another client's save of the file is no news of the removal.
+  const saved = { ...makeState(50, "file", 2), sizeBytes: 4, version: 2 };
+  const save = { seq: 2, bindings: [], nodes: [saved], replaces: undefined };
+  replica.apply([save]);
+  pending.heard([save]);
+  expect(pending.lookup(ROOT_NODE, "a").is).toBe("absent");
+  expect(pending.end(7)).toBe(change);
+  expect(pending.end(7)).toBeUndefined();
+  expect(pending.lookup(ROOT_NODE, "a")).toMatchObject({ is: "bound", state: { node: 50, nlink: 1, sizeBytes: 4 } });
+  expect(pending.isEmpty).toBe(true);
+});
+
+test("a folder that was made here is known whole, another one is not until it is listed", () => {
+  const replica = openReplica(":memory:", "boot 1");
+  replica.reset(EPOCH, makeState(ROOT_NODE, "folder", 1));
+  const pending = new PendingTree(replica, (node) => node);
+  const attributes = { ...makeState(9, "folder", 1), type: "folder" as const };
+  expect(() =>
+    planOperation(
+      pending.rows(INSTANCE),
+      { op: "make", folder: ROOT_NODE, name: "d", node: 9, attributes },
+      9n,
+      INSTANCE,
+    ),
+  ).toThrow(expect.objectContaining({ kind: "Unknown" }));
+  replica.putListing(ROOT_NODE, 1, [], true);
+  for (const [folder, name, node] of [
+    [ROOT_NODE, "d", 9],
+    [9, "e", 10],
+  ] as const) {
+    const make = { op: "make", folder, name, node, attributes } as const;
+    const { change } = planOperation(pending.rows(INSTANCE), make, 9n, INSTANCE);
+    if (change !== undefined) pending.add(node, change);
+  }
+  expect(pending.listing(9)?.map(({ name }) => name)).toEqual(["e"]);
+  expect(pending.listing(10)).toEqual([]);
+  expect(pending.pathOf(10)).toBe("d/e");
+  expect(() =>
+    planOperation(
+      pending.rows(INSTANCE),
+      { op: "remove", folder: ROOT_NODE, name: "d", node: 9, isFolder: true },
+      9n,
+      INSTANCE,
+    ),
+  ).toThrow(expect.objectContaining({ kind: "NotEmpty" }));
+});
