@@ -194,7 +194,7 @@ export class Attachment implements FeedSender {
   /** The lease is durable before the client knows of it: a start waits for its end. */
   private async acquire(question: number, node: number): Promise<void> {
     const { feed, meta } = this.volume;
-    const acquired = node === ROOT_NODE ? feed.writeLease.acquire(this.holder) : NO_LEASE;
+    const acquired = node === ROOT_NODE && this.right === "write" ? feed.writeLease.acquire(this.holder) : NO_LEASE;
     if (!acquired.isGranted) {
       this.channel.send(["refused", question, acquired.retryAfterMs]);
       return;
@@ -223,7 +223,7 @@ export class Attachment implements FeedSender {
   }
 }
 
-/** Leases on less than the volume are not given. */
+/** Leases on less than the volume are not given, nor to who may only read. */
 const NO_LEASE = { isGranted: false, retryAfterMs: 60_000 } as const;
 const WHOM_MAX = 20;
 /** A client with more of them is busy enough without contents. */

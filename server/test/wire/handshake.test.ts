@@ -491,3 +491,16 @@ function mistaken(random: SeededRandom, frame: Uint8Array): Uint8Array {
   else if (how === 1) return bytes.slice(0, random.below(bytes.length + 1));
   return bytes;
 }
+
+test.each([
+  ["write", "granted"],
+  ["read", "refused"],
+] as const)("[W180] a device that may %s is %s the write lease", async (right, answer) => {
+  await newDevice("a", right);
+  const to = await (await known("a")).attach(ONE);
+  await to.find({ follow: true, isDeep: true });
+  await to.renew();
+  to.channel.send(["acquire", 7, ROOT_NODE]);
+  await wire.rig.clock.advance(100);
+  expect(to.feed.at(-1)?.slice(0, 2)).toEqual([answer, 7]);
+});
