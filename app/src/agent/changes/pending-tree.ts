@@ -95,11 +95,6 @@ export class PendingTree {
     return node && this.#real(node);
   }
 
-  /** Says whether changes of a node are pending. */
-  concerns(node: number): boolean {
-    return this.#ofNode.has(node);
-  }
-
   node(node: number): NodeState | undefined {
     const known = this.#replica.node(node) ?? this.#made.get(node);
     const numbers = this.#ofNode.get(node);

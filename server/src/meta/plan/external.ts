@@ -11,6 +11,7 @@ import {
   Draft,
   checkDepth,
   checkMove,
+  draftLink,
   draftRemove,
   draftRename,
   folderAt,
@@ -82,11 +83,7 @@ export function decideExternalLink(tables: MetaTables, operation: Op<"externalLi
     return unchanged(tables, node);
   }
   checkDepth(tables, folder);
-  const draft = new Draft(tables, wallNs);
-  draft.bind(folder, name, node);
-  draft.edit(node, { nlink: source.nlink + 1 });
-  draft.editNames(folder, 0);
-  return draft.decide(node);
+  return draftLink(tables, operation, source, wallNs);
 }
 
 export function decideExternalRename(tables: MetaTables, operation: Op<"externalRename">, wallNs: bigint): Decision {

@@ -65,11 +65,21 @@ export function decideLink(tree: TreeRows, operation: TreeOperationOf<"link">, w
   checkName(name);
   checkFree(tree, folder, name);
   checkDepth(tree, folder);
+  return draftLink(tree, operation, source, wallNs);
+}
+
+/** Drafts a link that has been checked. */
+export function draftLink(
+  tree: TreeRows,
+  { folder, name }: { folder: number; name: string },
+  source: NodeState,
+  wallNs: bigint,
+): Decision {
   const draft = new Draft(tree, wallNs);
-  draft.bind(folder, name, node);
-  draft.edit(node, { nlink: source.nlink + 1 });
+  draft.bind(folder, name, source.node);
+  draft.edit(source.node, { nlink: source.nlink + 1 });
   draft.editNames(folder, 0);
-  return draft.decide(node);
+  return draft.decide(source.node);
 }
 
 /** rename(2): what may stand at the destination. */
