@@ -62,7 +62,7 @@ test("a drive that cannot be watched over is mounted all the same, and forgotten
   const mountpoint = join(folder, "drive");
   await mkdir(mountpoint);
   const url = "ws://127.0.0.1/docs";
-  const own = { cacheFolder: join(folder, "cache"), cacheBytes: 1000, mapOwner: false };
+  const own = { cacheFolder: join(folder, "cache"), cacheBytes: 1000, mapOwner: false, isAsync: false };
   const mount = await agent.mount({ url, mountpoint, ...own });
   expect(agent.drives).toEqual([{ url, mountpoint, options: own }]);
   await opened[0]?.unmount(true);

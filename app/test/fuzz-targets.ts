@@ -84,6 +84,7 @@ async function askFrom(socket: FakeSocket): Promise<void> {
 const INSTANCE = "ab".repeat(16);
 const RECORDS: JournalRecord[] = [
   { kind: "numbers", instance: INSTANCE, below: 4096 },
+  { kind: "nodes", epoch: "e".repeat(32), from: 4096, end: 2 ** 20 },
   { kind: "done", instance: INSTANCE, n: 7 },
   { kind: "onDisk", ids: [{ instance: INSTANCE, n: 7, digest: new Uint8Array(32).fill(5) }] },
   {

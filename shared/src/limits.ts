@@ -63,6 +63,8 @@ export const LIMITS = {
   unfinishedDescriptors: 12_582_912,
   /** Operations that one may name to be executed after. */
   operationsAfter: 16,
+  /** Node ids that a client asks for at once. */
+  nodesAtOnce: 1_048_576,
   /** Files and folders that one removeAll removes; and those named that it was refused for. */
   removeAllNodes: 4096,
   changedNodes: 100,

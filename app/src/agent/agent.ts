@@ -360,6 +360,6 @@ function placeOf({ settings: { url, mountpoint } }: WithSettings): MountRecord {
 }
 
 function recordOf(mount: WithSettings): MountRecord {
-  const { cacheFolder, cacheBytes, mapOwner, usesFsKit, secretPath, isKept } = mount.settings;
-  return { ...placeOf(mount), options: { cacheFolder, cacheBytes, mapOwner, usesFsKit, secretPath, isKept } };
+  const { cacheFolder, cacheBytes, mapOwner, isAsync, usesFsKit, secretPath, isKept } = mount.settings;
+  return { ...placeOf(mount), options: { cacheFolder, cacheBytes, mapOwner, isAsync, usesFsKit, secretPath, isKept } };
 }

@@ -103,8 +103,12 @@ export const MountStatus = z.object({
   sentence: z.string(),
   epoch: z.string(),
   seq: count,
+  /** When a close returns: sync = the server has it, async = this computer has it. */
+  mode: z.enum(["sync", "async"]),
   unsentFiles: count,
   unsentBytes: count,
+  /** Changes of names and attributes that the server does not have yet. */
+  unsentNames: count,
   /** Whom a commit waits for now, and until when (wall clock, ms). */
   waiting: z.array(z.object({ operation: z.string(), for: z.array(z.string()), untilMs: count })),
   /** Files that were changed here and elsewhere; `conflictCopy` is null where the server has the other content only. */

@@ -30,7 +30,7 @@ export interface MountSettings {
   /** Programs see this user as the owner of everything, whoever is stored. */
   mapOwner: boolean;
   /** Programs are answered before the server has what they changed, where nobody else uses the volume. */
-  isAsync?: boolean;
+  isAsync: boolean;
   /** macOS: mounted through FSKit, without a kernel extension. */
   usesFsKit?: boolean;
   /** Path of the server's secret where there is no TLS (W165); undefined: where this user's programs look. */

@@ -281,7 +281,6 @@ describe("a drive", () => {
     ["whose server refuses", [URL_OF("refused")], 4, "Denied"],
     ["without a volume", ["ws://127.0.0.1:7473"], 2, "Invalid"],
     ["of another protocol", ["http://127.0.0.1:7473/docs"], 2, "Invalid"],
-    ["in async mode", [URL_OF("docs"), "--mode", "async"], 1, "Unsupported"],
   ])("%s ends with its exit code", async (_, [url = "", ...options], code, kind) => {
     const { home, mountpoint } = await withAgent();
     const ran = await runnel(home, "mount", url, mountpoint, ...options, "--json");

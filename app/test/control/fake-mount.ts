@@ -52,6 +52,8 @@ export class FakeMount implements Mount {
       sentence: "Connected. Everything is on the server.",
       epoch: "00".repeat(16),
       seq: 7,
+      mode: this.settings.isAsync ? "async" : "sync",
+      unsentNames: 0,
       unsentFiles: 0,
       unsentBytes: 0,
       waiting: [],

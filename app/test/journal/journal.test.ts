@@ -41,6 +41,7 @@ test("[F40] every record comes back as it was written", () => {
   };
   for (const record of [
     { kind: "numbers" as const, instance, below: 2 ** 40 },
+    { kind: "nodes" as const, epoch: EPOCH, from: 2 ** 33, end: 2 ** 34 },
     { kind: "commit" as const, unsyncedIn: "a boot", commit },
     { kind: "commit" as const, unsyncedIn: "", digest: new Uint8Array(32).fill(3), commit },
     { kind: "commit" as const, unsyncedIn: "", replaces: [{ instance, n: 7 }], commit: { ...commit, ...copied } },

@@ -45,6 +45,7 @@ async function makeRig(): Promise<Rig> {
       cacheBytes: 1_000_000,
       stateFolder: "/state",
       mapOwner: false,
+      isAsync: false,
     },
     volume: "docs",
     clock,

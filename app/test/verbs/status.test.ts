@@ -28,6 +28,7 @@ test.each([
     cacheBytes: 0,
     stateFolder: "/state",
     mapOwner: false,
+    isAsync: false,
   });
   const status = { ...(await mount.status()), conflicts: [conflict] };
   expect(

@@ -14,6 +14,7 @@ const SETTINGS = {
   stateFolder: "/state",
   writeMode: "sync" as const,
   mapOwner: false,
+  isAsync: false,
 };
 
 class Follower {

@@ -1,4 +1,5 @@
-// The ways to work on a server's folder that are compared: a drive, sshfs, and rsync over ssh. Each begins with a
+// The ways to work on a server's folder that are compared: a drive in each mode (in mode async the work has ended when
+// all of it is on the server), sshfs, and rsync over ssh. Each begins with a
 // client that has read everything once, and can be left and come back to as a client that knows nothing.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -35,21 +36,27 @@ class OnDrive implements Running {
   readonly link: LinkEmulator;
   private readonly sandbox: Sandbox;
   private readonly deadlineMs: number;
+  private readonly isAsync: boolean;
   private device: Device;
   private drive: string;
   private clients = 1;
   private isMounted = false;
 
-  constructor(sandbox: Sandbox, link: LinkEmulator, deadlineMs: number) {
+  constructor(sandbox: Sandbox, link: LinkEmulator, deadlineMs: number, isAsync: boolean) {
     this.sandbox = sandbox;
     this.link = link;
     this.deadlineMs = deadlineMs;
+    this.isAsync = isAsync;
     this.device = sandbox.device("client-1");
     this.drive = sandbox.makeFolder("drive-1");
   }
 
   async mount(): Promise<void> {
-    await this.device.mount(`ws://127.0.0.1:${this.link.port}/docs`, this.drive);
+    await this.device.mount(
+      `ws://127.0.0.1:${this.link.port}/docs`,
+      this.drive,
+      this.isAsync ? ["--mode", "async"] : [],
+    );
     this.isMounted = true;
   }
 
@@ -68,7 +75,9 @@ class OnDrive implements Running {
 
   async perform(work: Work, material: string, scratch: string): Promise<void> {
     if (!this.isMounted) await this.mount();
-    await onMount(work.onMount, [this.drive, material, scratch], { deadlineMs: this.deadlineMs });
+    const { deadlineMs } = this;
+    await onMount(work.onMount, [this.drive, material, scratch], { deadlineMs });
+    if (this.isAsync) await this.device.flush(this.drive, { deadlineMs });
   }
 
   async end(): Promise<void> {
@@ -76,16 +85,17 @@ class OnDrive implements Running {
   }
 }
 
-const drive: System = {
-  name: "drive",
+const DRIVES = ["sync", "async"].map((mode): System => ({
+  name: mode === "sync" ? "drive" : "async",
   missing: () => [],
   async start(sandbox, served, deadlineMs) {
     const server = await sandbox.startServer({ volumes: { docs: served } });
-    const running = new OnDrive(sandbox, await sandbox.startEmulator(server.port, NO_LIMIT), deadlineMs);
+    const link = await sandbox.startEmulator(server.port, NO_LIMIT);
+    const running = new OnDrive(sandbox, link, deadlineMs, mode === "async");
     await running.readAll();
     return running;
   },
-};
+}));
 
 /**
  * An sshd of this user on a loopback port. It writes its title over its environment, so the sandbox does not know it.
@@ -247,4 +257,4 @@ function missingOf(packages: Record<string, string>): string[] {
     .map(([name]) => name);
 }
 
-export const SYSTEMS: readonly System[] = [drive, rsync, sshfs];
+export const SYSTEMS: readonly System[] = [...DRIVES, rsync, sshfs];

@@ -26,6 +26,8 @@ export interface Work {
   log: string;
 }
 
+export type Mode = "sync" | "async";
+
 export interface MountView {
   state: string;
   unsentFiles: number;
@@ -44,8 +46,15 @@ export class CrashRig {
   server!: ServerProcess;
   stop!: StopAt;
 
-  static async start(): Promise<CrashRig> {
-    const rig = new CrashRig();
+  /** Mode of the drive that programs work on. */
+  readonly mode: Mode;
+
+  constructor(mode: Mode) {
+    this.mode = mode;
+  }
+
+  static async start(mode: Mode = "sync"): Promise<CrashRig> {
+    const rig = new CrashRig(mode);
     rig.stop = await StopAt.build(rig.sandbox);
     await rig.startServer();
     await rig.mount();
@@ -64,7 +73,8 @@ export class CrashRig {
   async mount(stop?: Stop): Promise<void> {
     const env = stop && this.stop.environment(AGENT_PROGRAM, [dirname(this.device.home)], stop);
     const url = `${this.server.url}/docs`;
-    await this.device.ask(["mount", url, this.drive], { deadlineMs: SETTLE_MS, env: { ...this.device.env, ...env } });
+    const asked = ["mount", url, this.drive, "--mode", this.mode];
+    await this.device.ask(asked, { deadlineMs: SETTLE_MS, env: { ...this.device.env, ...env } });
   }
 
   async view(device: Device = this.device): Promise<MountView> {

@@ -127,6 +127,7 @@ export class SimulatedPlace {
         cacheBytes: CACHE_BYTES,
         stateFolder: join(folder, "state"),
         mapOwner: false,
+        isAsync: false,
       },
       { isReadOnly: false },
     );

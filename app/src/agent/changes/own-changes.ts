@@ -2,7 +2,16 @@
 // nodes and names. What is shown to programs, waited for and told to the server is read from here.
 import type { Journal, JournalCommit } from "../journal/journal.ts";
 import { type Received, lowest, receivedOf } from "../wire/received.ts";
-import { type OwnChange, type OwnName, type Save, isOutstanding, isSave, isTreeChange, nodesOf } from "./own-change.ts";
+import {
+  type OwnChange,
+  type OwnName,
+  type Save,
+  type TreeChange,
+  isOutstanding,
+  isSave,
+  isTreeChange,
+  nodesOf,
+} from "./own-change.ts";
 import { type ChangeEvent, type ChangeState, nextState } from "./change-states.ts";
 
 export class OwnChanges {
@@ -69,6 +78,11 @@ export class OwnChanges {
 
   saves(): Save[] {
     return [...this.#all].filter(isSave);
+  }
+
+  /** Changes of names and attributes that programs were told of before the server. */
+  treeChanges(): TreeChange[] {
+    return [...this.#all].filter(isTreeChange);
   }
 
   /**

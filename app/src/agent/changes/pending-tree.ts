@@ -108,6 +108,17 @@ export class PendingTree {
     return state;
   }
 
+  /** Returns the times of a node that pending changes with greater numbers than `n` have set. */
+  timesAfter(n: number, node: number): Pick<Patch, "mtimeNs" | "ctimeNs"> {
+    const times: Pick<Patch, "mtimeNs" | "ctimeNs"> = {};
+    for (const later of this.#ofNode.get(node) ?? []) {
+      const { mtimeNs, ctimeNs } = (later > n && this.#pending.get(later)?.patches.get(node)?.fields) || {};
+      if (mtimeNs !== undefined) times.mtimeNs = mtimeNs;
+      if (ctimeNs !== undefined) times.ctimeNs = ctimeNs;
+    }
+    return times;
+  }
+
   lookup(folder: number, name: string): Known {
     const bound = this.bound(folder, name);
     if (bound === undefined) {

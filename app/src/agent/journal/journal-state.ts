@@ -1,6 +1,6 @@
 // Adds up the records of a journal. Pure: records in, pending commits out.
 import type { RecordPlace } from "@runnel/shared";
-import type { JournalCommit, JournalOperation } from "./journal.ts";
+import type { JournalCommit, JournalOperation, ReservedNodes } from "./journal.ts";
 import type { CommitRecord, JournalRecord, OperationName } from "./records.ts";
 
 export interface PendingCommit {
@@ -20,6 +20,7 @@ export class JournalState {
   instance = "";
   /** Numbers of the instance below this one may have been given. */
   below = 0;
+  nodes: ReservedNodes | undefined;
   readonly #pending = new Map<string, PendingCommit>();
   readonly #operations = new Map<string, { operation: JournalOperation; place: RecordPlace }>();
   /** Number of pending commits that name a data file. */
@@ -30,6 +31,9 @@ export class JournalState {
     if (record.kind === "numbers") {
       if (record.instance === this.instance) this.below = Math.max(this.below, record.below);
       else [this.instance, this.below] = [record.instance, record.below];
+    } else if (record.kind === "nodes") {
+      const { epoch, from, end } = record;
+      this.nodes = { epoch, from, end };
     } else if (record.kind === "commit") {
       return this.#put(record, place);
     } else if (record.kind === "operation") {

@@ -59,6 +59,14 @@ export interface JournalOperation {
   path: string;
 }
 
+/** Node ids of an epoch that this client may give to what it makes without a line. */
+export interface ReservedNodes {
+  epoch: string;
+  /** Those below may have been given. */
+  from: number;
+  end: number;
+}
+
 export interface Journal {
   /** Random 128 bits, born with the journal; another one after `renew`. */
   readonly instance: string;
@@ -72,6 +80,10 @@ export interface Journal {
    * @throws Busy when thousands were taken faster than the log could reserve more.
    */
   nextNumber(): number;
+  /** Node ids in reserve, as they were last recorded. */
+  readonly reservedNodes: ReservedNodes | undefined;
+  /** Records them in the place of former ones; resolves when that is on stable storage. @throws NoSpace, Io */
+  reserveNodes(nodes: ReservedNodes): Promise<void>;
   /** A new instance: after the server refused a number, or a new epoch. */
   renew(): Promise<void>;
   /**

@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import type { Clock, DiskRoot, Executor, Log, Timer } from "@runnel/shared";
 import { RunnelError, fromSystemError, isRunnelError, openLog } from "@runnel/shared";
 import { DataFolder, isHeld } from "./data-folder.ts";
-import type { Journal, JournalCommit, JournalOperation } from "./journal.ts";
+import type { Journal, JournalCommit, JournalOperation, ReservedNodes } from "./journal.ts";
 import { JournalState, type PendingCommit } from "./journal-state.ts";
 import type { JournalRecord, OperationName } from "./records.ts";
 import { JOURNAL_FORMAT, dataFileName, decodeJournalRecord, encodeJournalRecord } from "./records.ts";
@@ -129,6 +129,15 @@ class LogJournal implements Journal {
       });
     }
     return this.#next++;
+  }
+
+  get reservedNodes(): ReservedNodes | undefined {
+    return this.#deps.state.nodes;
+  }
+
+  async reserveNodes(nodes: ReservedNodes): Promise<void> {
+    this.#assertOpen("reserve node ids");
+    await this.#inTurn(() => this.#append([{ kind: "nodes", ...nodes }]));
   }
 
   async renew(): Promise<void> {
@@ -323,7 +332,11 @@ class LogJournal implements Journal {
   /** The new segment says anew what the dropped ones said of numbers. */
   async #rotate(): Promise<void> {
     await this.#deps.log.rotate();
-    await this.#append([{ kind: "numbers", instance: this.#deps.state.instance, below: this.#deps.state.below }]);
+    const { instance, below, nodes } = this.#deps.state;
+    await this.#append([
+      { kind: "numbers", instance, below },
+      ...(nodes === undefined ? [] : [{ kind: "nodes" as const, ...nodes }]),
+    ]);
     await this.#dropSegments();
   }
 

@@ -3,7 +3,7 @@ import type { ByteRange } from "@runnel/native/drive";
 import type { LogFormat } from "@runnel/shared";
 import { RunnelError, check, decodeCbor, encodeCbor } from "@runnel/shared";
 import { z } from "zod";
-import type { JournalCommit, JournalOperation } from "./journal.ts";
+import type { JournalCommit, JournalOperation, ReservedNodes } from "./journal.ts";
 
 export const JOURNAL_FORMAT: LogFormat = { magic: "RNLJ", version: 1 };
 
@@ -25,6 +25,7 @@ export interface CommitRecord {
 export type JournalRecord =
   /** The instance of this journal from here on; numbers below `below` may have been given. */
   | { kind: "numbers"; instance: string; below: number }
+  | ({ kind: "nodes" } & ReservedNodes)
   | CommitRecord
   | { kind: "operation"; operation: JournalOperation }
   /** The data of these commits has come to stable storage. */
@@ -93,6 +94,7 @@ const header = z.discriminatedUnion("kind", [
     operation: treeOperation,
   }),
   z.object({ kind: z.literal("numbers"), instance, below: count }),
+  z.object({ kind: z.literal("nodes"), epoch: z.string().max(64), from: count, end: count }),
   z.object({
     kind: z.literal("commit"),
     unsyncedIn: z.string().max(64),

@@ -1,6 +1,7 @@
 // Begins a mount, follows its server through links that come and go, and ends it.
 import type { DriveNotice } from "@runnel/native/drive";
 import { type Change, ROOT_NODE } from "@runnel/shared";
+import type { NodeReserve } from "../changes/node-reserve.ts";
 import type { WriteBack } from "../changes/write-back.ts";
 import type { Contents } from "../drive/contents.ts";
 import type { FeedApplier } from "../drive/feed-applier.ts";
@@ -37,6 +38,7 @@ export interface LifecycleDeps extends MountDeps {
   commits: Commits;
   unsent: UnsentSaves;
   writeBack: WriteBack;
+  nodeReserve: NodeReserve;
   unsentContents: UnsentContents;
   saves: Saves;
   requestHandler: RequestHandler;
@@ -164,6 +166,10 @@ export class Lifecycle {
     subscriptions.connected();
     volumeSpace.refresh();
     pins.connected();
+    if (writeBack.isOn && !this.deps.session.mayOnlyRead)
+      this.deps.nodeReserve
+        .fill(this.epoch)
+        .catch((error: unknown) => log("No ids could be reserved for work without a line.", error));
     unsent.replay().catch((error: unknown) => log("Unsent changes could not be sent.", error));
     if (replica.facts()?.isWhole !== true) this.list();
   }

@@ -9,12 +9,12 @@ export function rightChanged(isReadOnly: boolean): string {
 /** `refusal`: why the server does not let this device in. */
 export function sentenceOf(
   state: MountStatus["state"],
-  unsentFiles: number,
+  { unsentFiles, unsentNames }: Pick<MountStatus, "unsentFiles" | "unsentNames">,
   refusal: string | undefined,
   isReadOnly: boolean,
 ): string {
-  const unsent =
-    unsentFiles === 0 ? "" : ` ${unsentFiles} ${unsentFiles === 1 ? "file waits" : "files wait"} and will be sent.`;
+  const [all, only] = [unsentFiles + unsentNames, unsentNames === 0 ? "file" : "change"];
+  const unsent = all === 0 ? "" : ` ${all} ${only}${all === 1 ? " waits" : "s wait"} and will be sent.`;
   if (state === "offline" && refusal !== undefined) return `${refusal}${unsent}`;
   if (state === "offline") return `Offline.${unsent === "" ? " Files in the cache can be read." : unsent}`;
   if (state === "listing") return `Connected, reading the folder list.${unsent}`;

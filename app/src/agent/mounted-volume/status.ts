@@ -28,6 +28,7 @@ export async function statusOf(deps: StatusDeps, asksServer: boolean): Promise<M
   const server = asksServer ? await serverStatus(deps) : null;
   const facts = deps.replica.facts();
   const unsent = deps.unsent.list();
+  const unsentNames = deps.changes.treeChanges().length;
   const right = session.mayOnlyRead === isReadOnly ? [] : [rightChanged(session.mayOnlyRead)];
   const state = session.isResponsive ? (facts?.isWhole === true ? "connected" : "listing") : "offline";
   return {
@@ -38,11 +39,13 @@ export async function statusOf(deps: StatusDeps, asksServer: boolean): Promise<M
     hasLease: session.hasLease,
     isReadOnly,
     refusal: session.isResponsive ? null : (session.refusal ?? null),
-    sentence: sentenceOf(state, unsent.length, session.refusal, isReadOnly),
+    sentence: sentenceOf(state, { unsentFiles: unsent.length, unsentNames }, session.refusal, isReadOnly),
     epoch: deps.epoch(),
     seq: facts?.seq ?? 0,
+    mode: settings.isAsync ? "async" : "sync",
     unsentFiles: unsent.length,
     unsentBytes: unsent.reduce((sum, commit) => sum + commit.sizeBytes, 0),
+    unsentNames,
     waiting: deps.changes.waiting(),
     conflicts: incidents.conflicts(),
     problems: [

@@ -2,7 +2,8 @@
 // made later is reached by a function.
 import { hostname } from "node:os";
 import { WINDOWS_PERSON } from "@runnel/native/drive";
-import { isRunnelError } from "@runnel/shared";
+import { checkResult, isRunnelError } from "@runnel/shared";
+import { NodeReserve } from "../changes/node-reserve.ts";
 import { OwnChanges } from "../changes/own-changes.ts";
 import { WriteBack } from "../changes/write-back.ts";
 import { Contents } from "../drive/contents.ts";
@@ -57,6 +58,7 @@ export function wire(deps: MountDeps) {
   const connection = connect(deps, {
     wasUsed: () => lifecycle.wasUsed(),
     resume: () => lifecycle.resume(),
+    reservedNodes: () => connection.nodeReserve.take(lifecycle.epoch),
     progress: (folder) => answering.requestHandler.progress(folder),
     listed: () => pins.listed(),
     problem,
@@ -99,7 +101,7 @@ export function wire(deps: MountDeps) {
   const writeBack = new WriteBack({
     ...deps,
     ...connection,
-    isOn: deps.settings.isAsync === true,
+    isOn: deps.settings.isAsync,
     pending: tree.pending,
     epoch: () => lifecycle.epoch,
     sendSave: (save, how) => saving.unsent.sendInTurn(save, how),
@@ -158,7 +160,7 @@ export function wire(deps: MountDeps) {
   return { ...services, lifecycle };
 }
 
-interface ConnectionCallbacks extends Pick<SessionDeps, "wasUsed" | "resume"> {
+interface ConnectionCallbacks extends Pick<SessionDeps, "wasUsed" | "resume" | "reservedNodes"> {
   events: SessionEvents;
   /** Called when more of a folder's listing has come. */
   progress(folder: number): void;
@@ -169,7 +171,7 @@ interface ConnectionCallbacks extends Pick<SessionDeps, "wasUsed" | "resume"> {
 
 function connect(
   { settings, volume, clock, dialer, executor, drive, replica, journal, ...deps }: MountDeps,
-  { events, wasUsed, resume, progress, listed, problem }: ConnectionCallbacks,
+  { events, progress, listed, problem, ...asked }: ConnectionCallbacks,
 ) {
   const session = new Session({
     url: settings.url,
@@ -181,8 +183,7 @@ function connect(
     software: `${deps.software} on ${hostname()}`,
     isReadOnly: deps.isReadOnly,
     ...(deps.token === undefined ? {} : { token: () => deps.token?.() }),
-    wasUsed,
-    resume,
+    ...asked,
     listsAll: true,
     events,
   });
@@ -199,6 +200,10 @@ function connect(
   ];
   const fullDisks = new FullDisks(places, clock);
   const changes = new OwnChanges(journal);
+  const nodeReserve = new NodeReserve({
+    journal,
+    ask: async (count) => checkResult("newNodes", await session.ask("newNodes", { count })),
+  });
   const operations = new Operations({ session, changes, clock, answered: (error) => fullDisks.answered(error) });
   const figures = new Statistics(drive, session);
   const watch = new MountWatch({
@@ -209,7 +214,7 @@ function connect(
     totals: () => figures.totals(),
     happened: (happening) => deps.happened?.(happening),
   });
-  return { session, changes, operations, listings, wholeListing, fullDisks, figures, watch };
+  return { session, changes, nodeReserve, operations, listings, wholeListing, fullDisks, figures, watch };
 }
 
 function wireReading(

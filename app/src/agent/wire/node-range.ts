@@ -1,15 +1,14 @@
 // Node ids that the server gave to this instance for what it makes: valid within one epoch.
-import { checkResult } from "@runnel/shared";
 
 export class NodeRange {
   #next = 0;
   #end = 0;
   #epoch = "";
   #asked: Promise<void> | undefined;
-  readonly #ask: () => Promise<unknown>;
+  readonly #ask: () => Promise<readonly [first: number, count: number]>;
 
-  /** `ask`: brings a new range. @throws Unreachable when that is not possible now */
-  constructor(ask: () => Promise<unknown>) {
+  /** `ask`: brings further ids. @throws Unreachable when that is not possible now */
+  constructor(ask: () => Promise<readonly [first: number, count: number]>) {
     this.#ask = ask;
   }
 
@@ -24,11 +23,11 @@ export class NodeRange {
     this.#epoch = epoch;
   }
 
-  /** @throws Unreachable when the range is used up and the server cannot be asked. */
+  /** @throws Unreachable when the range is used up and there are no further ones. */
   async newNode(): Promise<number> {
     while (this.isEmpty) {
       this.#asked ??= this.#ask()
-        .then((message) => this.#take(checkResult("newNodes", message)))
+        .then((range) => this.#take(range))
         .finally(() => {
           this.#asked = undefined;
         });

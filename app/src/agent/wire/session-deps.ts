@@ -59,6 +59,8 @@ export interface SessionDeps {
   token?(): string | undefined;
   /** Programs used the drive since the last call, answered without this side hearing of it. */
   wasUsed(): boolean;
+  /** Takes further node ids while there is no line; undefined when none are in reserve. */
+  reservedNodes?(): Promise<readonly [first: number, count: number] | undefined>;
   /** State that a new attachment resumes from. */
   resume(): Resume | undefined;
   /** The whole volume is to be listed and followed where it is not resumed: that is asked for with the attachment. */

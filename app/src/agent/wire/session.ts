@@ -33,7 +33,7 @@ export class Session {
   private isEnding = false;
   private readonly whenConnected: { resolve(): void; reject(error: RunnelError): void }[] = [];
   private lastError = new RunnelError("Unreachable", "connect", "Not connected yet.");
-  private readonly nodes = new NodeRange(() => this.ask("newNodes", {}));
+  private readonly nodes = new NodeRange(() => this.furtherNodes());
 
   /** Callers of `withRequestTimeout` that wait. */
   private waiting = 0;
@@ -284,9 +284,17 @@ export class Session {
     }
   }
 
-  /** A node id of this instance's own range. @throws Unreachable when that is used up and nobody can be asked. */
+  /**
+   * A node id of this instance's own range. @throws Unreachable when that is used up, nobody can be asked, and none is
+   * in reserve.
+   */
   newNode(): Promise<number> {
     return this.nodes.newNode();
+  }
+
+  private async furtherNodes(): Promise<readonly [first: number, count: number]> {
+    const reserved = this.isResponsive ? undefined : await this.deps.reservedNodes?.();
+    return reserved ?? checkResult("newNodes", await this.ask("newNodes", {}));
   }
 
   /** Gives up the lease and the connection. */

@@ -1,5 +1,4 @@
 // runnel mount: maps a volume as a drive.
-import { RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 import type { Agent } from "../../agent/agent.ts";
 import { volumeUrl } from "../../agent/control/volume-url.ts";
@@ -17,7 +16,7 @@ export const mountSchemas = {
     mountpoint: text,
     cache: text.optional(),
     cacheBytes: z.int().nonnegative().optional(),
-    mode: z.enum(["sync", "async"]),
+    mode: z.enum(["sync", "async"]).optional(),
     /** Show everything as the mounting user's; undefined: when that is not root. */
     mapOwner: z.boolean().optional(),
     /** macOS: through FSKit. */
@@ -58,9 +57,11 @@ export const mount = agentVerb(mountSchemas, {
       .option("--cache-size <size>", "how much cached contents may take: 500M, 20G (default: 20G)", parseSize)
       .addOption(
         program
-          .createOption("--mode <mode>", "when a close returns: sync = the server has it")
-          .choices(["sync", "async"])
-          .default("sync"),
+          .createOption(
+            "--mode <mode>",
+            "when a close returns: sync = the server has it, async = this computer has it (default: sync)",
+          )
+          .choices(["sync", "async"]),
       )
       .option("--keep", "map it again after a restart, with the desktop app or runnel reconnect, until you unmount it")
       .option("--map-owner", "show everything as yours, whoever owns it on the server (default, but for root)")
@@ -78,8 +79,6 @@ export const mount = agentVerb(mountSchemas, {
 /** Mounts with what is asked; a drive that an agent left behind comes back with the options that it had. */
 export async function mountAsAsked(agent: Agent, asked: z.output<typeof mountSchemas.asks>): Promise<Mount> {
   const { mountpoint, cache, cacheBytes, mode, mapOwner, usesFsKit, secret, keep } = asked;
-  if (mode === "async")
-    throw new RunnelError("Unsupported", "mount", "Mode async comes in a later version. Use --mode sync.");
   const url = volumeUrl(asked.url);
   const before = agent.recordAt(url, mountpoint)?.options;
   const secretPath = secret ?? before?.secretPath;
@@ -88,6 +87,7 @@ export async function mountAsAsked(agent: Agent, asked: z.output<typeof mountSch
     mountpoint,
     cacheFolder: cache ?? before?.cacheFolder ?? agent.deps.home.cacheFolder,
     cacheBytes: cacheBytes ?? before?.cacheBytes ?? CACHE_BYTES,
+    isAsync: mode === undefined ? (before?.isAsync ?? false) : mode === "async",
     mapOwner: mapOwner ?? before?.mapOwner ?? process.getuid?.() !== 0,
     usesFsKit: usesFsKit ?? before?.usesFsKit ?? false,
     isKept: keep ?? before?.isKept ?? false,

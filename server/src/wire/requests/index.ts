@@ -27,8 +27,8 @@ const HANDLERS: { readonly [Name in VolumeRequestName]: Handler<Name> } = {
   space: (_request, { volume }) => volume.content.space(),
   status: serveStatus,
   whenApplied: serveWhenApplied,
-  newNodes: async (_request, { volume }) => {
-    const range = await volume.meta.allocateNodes(NODES_AT_ONCE);
+  newNodes: async ({ count = NODES_AT_ONCE }, { volume }) => {
+    const range = await volume.meta.allocateNodes(count);
     return [range.first, range.count];
   },
   detach: async (_request, { attachment, channel, detach }) => {

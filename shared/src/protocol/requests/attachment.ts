@@ -47,7 +47,7 @@ export const ATTACHMENT_REQUESTS = {
   /** Gives ids for what a client makes. */
   newNodes: defineRequest({
     right: "write",
-    request: z.object(attached),
+    request: z.object({ ...attached, count: count.pipe(z.int().min(1).max(LIMITS.nodesAtOnce)).optional() }),
     result: nodeRange,
     isOfNoTree: true,
     sample: () => ({}),

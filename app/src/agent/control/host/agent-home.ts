@@ -41,6 +41,7 @@ const MountOptions = z.object({
   cacheFolder: z.string(),
   cacheBytes: z.number(),
   mapOwner: z.boolean(),
+  isAsync: z.boolean().optional(),
   usesFsKit: z.boolean().optional(),
   isKept: z.boolean().optional(),
   secretPath: z.string().optional(),

@@ -143,7 +143,8 @@ export class UnsentContents {
     const save = this.#shownOf(state);
     if (save === undefined) return undefined;
     const { sizeBytes, mtimeNs, ctimeNs } = save.record;
-    return { version: save.shownAs, sizeBytes, mtimeNs, ctimeNs };
+    const later = this.#deps.tree.pending.timesAfter(save.n, state.node);
+    return { version: save.shownAs, sizeBytes, mtimeNs, ctimeNs, ...later };
   }
 
   async #give(save: Save): Promise<void> {

@@ -1,0 +1,128 @@
+// Mode async on a real drive: programs do not wait for the line, what they were told outlives the agent's death, the
+// server has it afterwards, and others see it when they look.
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Sandbox, asServed, differences, onMount, pictureOf, waitFor } from "../src/harness/index.ts";
+import type { Device, LinkEmulator, ServerProcess } from "../src/harness/index.ts";
+
+const RESUME_MS = 30_000;
+
+let sandbox: Sandbox;
+let server: ServerProcess;
+let link: LinkEmulator;
+let device: Device;
+let served: string;
+let drive: string;
+
+beforeEach(async () => {
+  sandbox = new Sandbox();
+  served = sandbox.makeFolder("served");
+  for (const name of ["cached", "linked", "moved", "removed"]) writeFileSync(join(served, name), `${name} before\n`);
+  mkdirSync(join(served, "folder"));
+  server = await sandbox.startServer({ volumes: { docs: served } });
+  link = await sandbox.startEmulator(server.port);
+  device = sandbox.device();
+  drive = sandbox.makeFolder("drive");
+  await mount();
+  await waitForState("connected");
+  await onMount('cat "$1"/* 2>/dev/null || true', [drive]);
+}, 60_000);
+
+afterEach(() => sandbox.cleanup(), 60_000);
+
+async function mount(): Promise<void> {
+  await device.mount(`ws://127.0.0.1:${link.port}/docs`, drive, ["--mode", "async"]);
+}
+
+interface Status {
+  state: string;
+  mode: string;
+  unsentFiles: number;
+  unsentNames: number;
+  sentence: string;
+  problems: string[];
+}
+
+async function status(): Promise<Status> {
+  const [found] = (await device.status())["mounts"] as Status[];
+  if (found === undefined) throw new Error("Nothing is mounted.");
+  return found;
+}
+
+async function waitForState(state: string): Promise<void> {
+  await waitFor(async () => (await status()).state === state, RESUME_MS, `the state ${state}`);
+}
+
+/** All that a program does to files, in a folder that it makes. */
+const WORK = `
+set -e
+cd "$1"
+mkdir "$2" "$2/below" "$2/gone"
+for n in $(seq 1 40); do echo "content $n" > "$2/file-$n"; done
+for n in $(seq 1 10); do mv "$2/file-$n" "$2/below/moved-$n"; done
+for n in $(seq 11 20); do rm "$2/file-$n"; done
+ln "$2/file-21" "$2/below/second-name"
+ln -s file-22 "$2/link"
+chmod 640 "$2/file-23"
+touch -d 2001-02-03T04:05:06Z "$2/file-24"
+echo more >> "$2/file-25"
+echo more >> "$2/file-25"
+truncate -s 3 "$2/file-26"
+head -c 300000 /dev/urandom > "$2/large"
+rmdir "$2/gone"
+mv "$2/below" "$2/renamed"
+`;
+
+async function work(name: string): Promise<void> {
+  await onMount(WORK, [drive, name], { deadlineMs: 60_000 });
+}
+
+test("without a line programs go on, a killed agent included, and the server has it all once the line is back", async () => {
+  expect(await status()).toMatchObject({ mode: "async", unsentFiles: 0, unsentNames: 0 });
+  await work("online");
+  await device.flush(drive);
+  await link.cut("refuse");
+  await waitForState("offline");
+  await work("offline");
+  await onMount(
+    'cd "$1"; rm removed; mv moved folder/; echo more >> cached; ln linked "second name"; mv online renamed; mkdir -p a/b/c',
+    [drive],
+  );
+  const before = await pictureOf(drive);
+  const { unsentFiles, unsentNames, sentence } = await status();
+  expect(Math.min(unsentFiles, unsentNames)).toBeGreaterThan(20);
+  expect(sentence).toBe(`Offline. ${unsentFiles + unsentNames} changes wait and will be sent.`);
+  for (let time = 1; time <= 2; time++) {
+    await device.killAgent();
+    await mount();
+    expect(differences(await pictureOf(drive), before)).toEqual([]);
+  }
+  // Ids for what is made now were in reserve.
+  await work("after the kill");
+  const after = await pictureOf(drive);
+  await link.restore();
+  await waitForState("connected");
+  await device.flush(drive, { up: true });
+  expect(await status()).toMatchObject({ unsentFiles: 0, unsentNames: 0, problems: [] });
+  expect(differences(await pictureOf(drive), after)).toEqual([]);
+  expect(differences(asServed(await pictureOf(served)), asServed(after))).toEqual([]);
+}, 180_000);
+
+test("another client that looks is shown what programs here were told, and this one what that one did then", async () => {
+  const other = sandbox.makeFolder("elsewhere");
+  await sandbox.device("other").mount(`${server.url}/docs`, other);
+  await link.setShape({ rttMs: 200 });
+  for (let time = 1; time <= 4; time++) {
+    await onMount('mkdir "$1/$2"; echo "said $2" > "$1/$2/file"; mv "$1/$2/file" "$1/$2/moved"', [
+      drive,
+      `here-${time}`,
+    ]);
+    expect(await onMount('cat "$1/$2/moved"; ls "$1/$2"', [other, `here-${time}`])).toBe(`said here-${time}\nmoved\n`);
+    await onMount('echo answer >> "$1/$2/moved"; mkdir "$1/$2/there"', [other, `here-${time}`]);
+    expect(await onMount('cat "$1/$2/moved"; ls "$1/$2"', [drive, `here-${time}`])).toBe(
+      `said here-${time}\nanswer\nmoved\nthere\n`,
+    );
+  }
+  expect(readFileSync(join(served, "cached"), "utf8")).toBe("cached before\n");
+}, 120_000);
