@@ -15,6 +15,7 @@ async function end(isAsked: boolean): Promise<void> {
   isSweeping = true;
   const result = await sweep(swept);
   if (!isAsked) {
+    if (result.left.length > 0) process.stderr.write(`Of ${swept} is left: ${result.left.join(", ")}\n`);
     process.exit(result.left.length === 0 ? 0 : 1);
   }
   process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0));
