@@ -92,9 +92,10 @@ describe("killed at its n-th change to the disk", () => {
     ROUNDS_MS,
   );
 
-  test(
-    "an agent leaves all that was saved, and what was on its way is there whole or not at all when it is mounted again",
-    async () => {
+  test.each(["sync", "async"] as const)(
+    "an agent in mode %s leaves all that was saved, and what was on its way is there whole or not at all when it is mounted again",
+    async (mode) => {
+      rig.mode = mode;
       expect(await rounds(agent, 101, async () => {})).toBeGreaterThan(2);
     },
     ROUNDS_MS,

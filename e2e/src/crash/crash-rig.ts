@@ -26,8 +26,6 @@ export interface Work {
   log: string;
 }
 
-export type Mode = "sync" | "async";
-
 export interface MountView {
   state: string;
   unsentFiles: number;
@@ -46,15 +44,11 @@ export class CrashRig {
   server!: ServerProcess;
   stop!: StopAt;
 
-  /** Mode of the drive that programs work on. */
-  readonly mode: Mode;
+  /** Mode of the drive that programs work on, from the next mount on. */
+  mode: "sync" | "async" = "sync";
 
-  constructor(mode: Mode) {
-    this.mode = mode;
-  }
-
-  static async start(mode: Mode = "sync"): Promise<CrashRig> {
-    const rig = new CrashRig(mode);
+  static async start(): Promise<CrashRig> {
+    const rig = new CrashRig();
     rig.stop = await StopAt.build(rig.sandbox);
     await rig.startServer();
     await rig.mount();

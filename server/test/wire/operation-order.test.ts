@@ -121,6 +121,14 @@ describe("an operation after others", () => {
   });
 });
 
+test("[limit nodesAtOnce] a client is given as many node ids as it asks for, once, and not more than its limit", async () => {
+  const [first, count] = (await one.call("newNodes", { count: LIMITS.nodesAtOnce })) as [number, number];
+  expect(count).toBe(LIMITS.nodesAtOnce);
+  expect(await one.call("newNodes", { count: 1 })).toEqual([first + count, 1]);
+  for (const wrong of [0, LIMITS.nodesAtOnce + 1])
+    expect(await kindOf(one.call("newNodes", { count: wrong }))).toBe("Invalid");
+});
+
 describe("the result of another operation", () => {
   const make = (name: string, folder: number, type: "file" | "folder" = "file"): { node: number; fields: object } => {
     const node = one.newNode();

@@ -62,7 +62,7 @@ export interface JournalOperation {
 /** Node ids of an epoch that this client may give to what it makes without a line. */
 export interface ReservedNodes {
   epoch: string;
-  /** Those below may have been given. */
+  /** The next one to give; lower ones may have been given. */
   from: number;
   end: number;
 }

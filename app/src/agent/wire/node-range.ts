@@ -1,15 +1,25 @@
 // Node ids that the server gave to this instance for what it makes: valid within one epoch.
+import { checkResult } from "@runnel/shared";
+import type { SessionDeps } from "./session-deps.ts";
+
+interface Asked {
+  readonly isResponsive: boolean;
+  /** @throws Unreachable */
+  ask(name: "newNodes", body: object): Promise<unknown>;
+}
 
 export class NodeRange {
   #next = 0;
   #end = 0;
   #epoch = "";
   #asked: Promise<void> | undefined;
-  readonly #ask: () => Promise<readonly [first: number, count: number]>;
+  readonly #session: Asked;
+  readonly #reserved: SessionDeps["reservedNodes"];
 
-  /** `ask`: brings further ids. @throws Unreachable when that is not possible now */
-  constructor(ask: () => Promise<readonly [first: number, count: number]>) {
-    this.#ask = ask;
+  /** `reserved`: where further ids come from while there is no line. */
+  constructor(session: Asked, reserved: SessionDeps["reservedNodes"]) {
+    this.#session = session;
+    this.#reserved = reserved;
   }
 
   get isEmpty(): boolean {
@@ -26,7 +36,7 @@ export class NodeRange {
   /** @throws Unreachable when the range is used up and there are no further ones. */
   async newNode(): Promise<number> {
     while (this.isEmpty) {
-      this.#asked ??= this.#ask()
+      this.#asked ??= this.#further()
         .then((range) => this.#take(range))
         .finally(() => {
           this.#asked = undefined;
@@ -34,6 +44,11 @@ export class NodeRange {
       await this.#asked;
     }
     return this.#next++;
+  }
+
+  async #further(): Promise<readonly [first: number, count: number]> {
+    const reserved = this.#session.isResponsive ? undefined : await this.#reserved?.();
+    return reserved ?? checkResult("newNodes", await this.#session.ask("newNodes", {}));
   }
 
   #take([first, count]: readonly [number, number]): void {

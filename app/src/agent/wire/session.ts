@@ -33,7 +33,7 @@ export class Session {
   private isEnding = false;
   private readonly whenConnected: { resolve(): void; reject(error: RunnelError): void }[] = [];
   private lastError = new RunnelError("Unreachable", "connect", "Not connected yet.");
-  private readonly nodes = new NodeRange(() => this.furtherNodes());
+  private readonly nodes: NodeRange;
 
   /** Callers of `withRequestTimeout` that wait. */
   private waiting = 0;
@@ -51,7 +51,6 @@ export class Session {
   private replacement: Dialed | undefined;
   /** Set by `close`: ends what is being waited for on the way to a connection. */
   private readonly ending = new AbortController();
-
   /** Waits for the server that someone waited out. */
   roundTrips = 0;
   /** Why the server does not let this device in, or cannot serve the volume now, if that was its last word. */
@@ -64,6 +63,7 @@ export class Session {
   constructor(deps: SessionDeps) {
     this.deps = deps;
     this.mayOnlyRead = deps.isReadOnly ?? false;
+    this.nodes = new NodeRange(this, deps.reservedNodes);
     const { clock, events } = deps;
     this.keepalive = new Keepalive(
       clock,
@@ -284,17 +284,9 @@ export class Session {
     }
   }
 
-  /**
-   * A node id of this instance's own range. @throws Unreachable when that is used up, nobody can be asked, and none is
-   * in reserve.
-   */
+  /** A node id of this instance's own range. @throws Unreachable when that is used up and there are no further ones. */
   newNode(): Promise<number> {
     return this.nodes.newNode();
-  }
-
-  private async furtherNodes(): Promise<readonly [first: number, count: number]> {
-    const reserved = this.isResponsive ? undefined : await this.deps.reservedNodes?.();
-    return reserved ?? checkResult("newNodes", await this.ask("newNodes", {}));
   }
 
   /** Gives up the lease and the connection. */

@@ -20,7 +20,7 @@ void DriveCore::Fsync(ReplyPtr reply, Handle* handle) {
          [reply](Kind error) { reply->Error(error); });
 }
 
-void DriveCore::Commit(const ReplyPtr& reply, const FilePtr& file, CommitReason reason, int64_t deadline_ms, int round,
+void DriveCore::Commit(const ReplyPtr& reply, FilePtr file, CommitReason reason, int64_t deadline_ms, int round,
                        std::function<void(Kind)> done) {
   const auto say = [&done](Kind error) {
     if (done) done(error);

@@ -267,8 +267,9 @@ class DriveCore {
                 const Missed& last);
   void FetchMissing(const ReplyPtr& reply, const FilePtr& file, const File::Plan& plan, uint64_t offset, size_t size,
                     uint64_t ahead);
-  // Calls `done` once, when what was written before is committed, or cannot be. `reply` (may be null) is who waits.
-  void Commit(const ReplyPtr& reply, const FilePtr& file, CommitReason reason, int64_t deadline_ms, int round,
+  // Calls `done` once, when what was written before is committed, or cannot be. `reply` (may be null) is who waits. It
+  // holds the file: the agent may answer, and the program close, before it returns.
+  void Commit(const ReplyPtr& reply, FilePtr file, CommitReason reason, int64_t deadline_ms, int round,
               std::function<void(Kind)> done);
   void OnCommitted(const FilePtr& file, const Answer& answer);
   // After a release or a commit: commits what no writer is left to commit, or lets the file go.
