@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { CrashRig, type Stop, type Work } from "../src/crash/index.ts";
+import { CrashRig, type Mode, type Stop, type Work } from "../src/crash/index.ts";
 import { isAlive, run, waitFor } from "../src/harness/index.ts";
 
 const CLOSE_GUARD = fileURLToPath(new URL("../src/crash/close-guard.ts", import.meta.url));
@@ -84,26 +84,28 @@ async function rounds(victim: Victim, stride: number, meanwhile: (work: Work) =>
 }
 
 describe("killed at its n-th change to the disk", () => {
-  test(
-    "a server has all it acknowledged, and the programs on the drive notice nothing but a pause",
-    async () => {
+  test.each<Mode>(LONG ? ["sync", "async"] : ["sync"])(
+    "a server has all it acknowledged, and the programs on the drive, in mode %s, notice nothing but a pause",
+    async (mode) => {
+      await rig.use(mode);
       expect(await rounds(server, 211, async () => {})).toBeGreaterThan(2);
     },
     ROUNDS_MS,
   );
 
-  test.each(["sync", "async"] as const)(
+  test.each<Mode>(["sync", "async"])(
     "an agent in mode %s leaves all that was saved, and what was on its way is there whole or not at all when it is mounted again",
     async (mode) => {
-      rig.mode = mode;
+      await rig.use(mode);
       expect(await rounds(agent, 101, async () => {})).toBeGreaterThan(2);
     },
     ROUNDS_MS,
   );
 
-  test(
-    "a server takes the agent along, and all that was saved is there",
-    async () => {
+  test.each<Mode>(LONG ? ["sync", "async"] : ["async"])(
+    "a server takes the agent, in mode %s, along, and all that was saved is there",
+    async (mode) => {
+      await rig.use(mode);
       const both: Victim = {
         start: async (stop) => {
           await server.start(stop);

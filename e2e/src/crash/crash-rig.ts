@@ -26,6 +26,8 @@ export interface Work {
   log: string;
 }
 
+export type Mode = "sync" | "async";
+
 export interface MountView {
   state: string;
   unsentFiles: number;
@@ -43,9 +45,8 @@ export class CrashRig {
   readonly otherDrive = this.sandbox.makeFolder("other-drive");
   server!: ServerProcess;
   stop!: StopAt;
-
-  /** Mode of the drive that programs work on, from the next mount on. */
-  mode: "sync" | "async" = "sync";
+  /** Mode of the drive that programs work on. */
+  private mode: Mode = "sync";
 
   static async start(): Promise<CrashRig> {
     const rig = new CrashRig();
@@ -69,6 +70,14 @@ export class CrashRig {
     const url = `${this.server.url}/docs`;
     const asked = ["mount", url, this.drive, "--mode", this.mode];
     await this.device.ask(asked, { deadlineMs: SETTLE_MS, env: { ...this.device.env, ...env } });
+  }
+
+  /** Maps the drive in that mode from here on. */
+  async use(mode: Mode): Promise<void> {
+    if (mode === this.mode) return;
+    this.mode = mode;
+    await this.device.unmount(this.drive);
+    await this.mount();
   }
 
   async view(device: Device = this.device): Promise<MountView> {
