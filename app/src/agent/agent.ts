@@ -8,7 +8,7 @@ import type { FolderView } from "./control/host/folder-view.ts";
 import type { MountTable } from "./control/host/mount-table.ts";
 import { checkMountPoint, type ResolvedPath, resolveOwnFolder, resolvePath } from "./control/mount-point.ts";
 import { quoted } from "./control/quoted.ts";
-import type { Mount, MountSettings } from "./mount.ts";
+import type { Mount, MountSettings, Unsent } from "./mount.ts";
 import type { FoundEntry } from "./mount-status.ts";
 import type { KnownPlace, LoggedIn, LoggedOut, LoginRequest } from "./servers/login-schemas.ts";
 import type { HistoryStore } from "./view/history-store.ts";
@@ -47,11 +47,9 @@ export interface AgentDeps {
 /** Settings of a mount that are the asker's; `cacheFolder` is followed to where it leads. */
 export type MountRequest = Omit<MountSettings, "stateFolder" | "replacesDead">;
 
-/** Drives that ended. */
-export interface DrivesEnded {
+/** Drives that ended, and what of them is kept here, and sent when they are mounted at the same place again. */
+export interface DrivesEnded extends Unsent {
   unmounted: MountRecord[];
-  /** Files that are kept here, and sent when their drive is mounted at the same place again. */
-  unsentFiles: number;
 }
 
 export class Agent {
@@ -141,6 +139,7 @@ export class Agent {
     return {
       unmounted: mounts.map(placeOf),
       unsentFiles: ends.reduce((sum, end) => sum + (end.status === "fulfilled" ? end.value.unsentFiles : 0), 0),
+      unsentNames: ends.reduce((sum, end) => sum + (end.status === "fulfilled" ? end.value.unsentNames : 0), 0),
     };
   }
 
@@ -216,17 +215,17 @@ export class Agent {
   async unmount(
     asked: string,
     force: boolean,
-  ): Promise<{ unmounted: MountRecord; wasLost: boolean; unsentFiles: number | null }> {
+  ): Promise<{ unmounted: MountRecord; wasLost: boolean } & (Unsent | { unsentFiles: null; unsentNames: null })> {
     const mountpoint = [...this.#lost, ...this.#resting].some((record) => record.mountpoint === asked)
       ? asked // its folder may be gone
       : (await this.resolve(asked)).path;
     return this.#exclusively(mountpoint, async () => {
       const mount = this.#mounts.get(mountpoint);
       if (mount !== undefined) {
-        const { unsentFiles } = await mount.unmount(force);
+        const unsent = await mount.unmount(force);
         this.#forget(mount, "unmounted");
         await this.#detachIfDead(mountpoint);
-        return { unmounted: { url: mount.settings.url, mountpoint }, wasLost: false, unsentFiles };
+        return { unmounted: { url: mount.settings.url, mountpoint }, wasLost: false, ...unsent };
       }
       const isHere = (record: MountRecord): boolean => record.mountpoint === mountpoint;
       const lost = this.#lost.find(isHere) ?? this.#resting.find(isHere);
@@ -235,7 +234,7 @@ export class Agent {
       this.#lost = this.#lost.filter((record) => record !== lost);
       this.#resting = this.#resting.filter((record) => record !== lost);
       this.#recordIfPossible();
-      return { unmounted: { url: lost?.url ?? "", mountpoint }, wasLost: true, unsentFiles: null };
+      return { unmounted: { url: lost?.url ?? "", mountpoint }, wasLost: true, unsentFiles: null, unsentNames: null };
     });
   }
 

@@ -41,6 +41,9 @@ export interface MountSettings {
   replacesDead?: boolean;
 }
 
+/** Counts of what a drive that has ended could not send. */
+export type Unsent = Pick<MountStatus, "unsentFiles" | "unsentNames">;
+
 export interface ExportedFile {
   id: string;
   /** Path in the folder; null when it could not be written. */
@@ -101,7 +104,7 @@ export interface Mount {
    * Ends the mount; what could not be sent is kept for the next one at this place. @throws Busy without `force` while
    * programs use the drive.
    */
-  unmount(force: boolean): Promise<{ unsentFiles: number }>;
+  unmount(force: boolean): Promise<Unsent>;
   /** Resolves with the reason when the mount has ended, whoever ended it. */
   readonly ended: Promise<string>;
 }

@@ -37,9 +37,18 @@ export function formatCount(count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
+interface UnsentOrUnknown {
+  unsentFiles: number | null;
+  unsentNames: number | null;
+}
+
 /** Lines of an ended drive about what it could not send; none when that is nothing. */
-export function unsentLines(unsentFiles: number): string[] {
-  if (unsentFiles === 0) return [];
-  const files = formatCount(unsentFiles, "file was", "files were");
-  return [`${files} not sent; kept here, and sent when the drive is mounted at the same place again.`];
+export function unsentLines({ unsentFiles, unsentNames }: UnsentOrUnknown): string[] {
+  const [files, names] = [unsentFiles ?? 0, unsentNames ?? 0];
+  if (files + names === 0) return [];
+  const what =
+    names === 0
+      ? formatCount(files, "file was", "files were")
+      : formatCount(files + names, "change was", "changes were");
+  return [`${what} not sent; kept here, and sent when the drive is mounted at the same place again.`];
 }

@@ -4,7 +4,16 @@ import type { MountStatus } from "../agent/mount-status.ts";
 
 export type DriveFacts = Pick<
   MountStatus,
-  "url" | "volume" | "mountpoint" | "state" | "refusal" | "unsentFiles" | "conflicts" | "problems" | "sentence"
+  | "url"
+  | "volume"
+  | "mountpoint"
+  | "state"
+  | "refusal"
+  | "unsentFiles"
+  | "unsentNames"
+  | "conflicts"
+  | "problems"
+  | "sentence"
 >;
 
 export interface Place {

@@ -175,7 +175,13 @@ export class AgentWatch {
 
 /** Text that differs when the facts of a drive may: bytes that move are not among them. */
 function notable({ head, lists }: ViewState): string {
-  const drives = (lists.drives ?? []).map((drive) => ({ ...drive, unsentBytes: 0, cacheBytes: 0, unsentFiles: 0 }));
+  const drives = (lists.drives ?? []).map((drive) => ({
+    ...drive,
+    unsentBytes: 0,
+    cacheBytes: 0,
+    unsentFiles: 0,
+    unsentNames: 0,
+  }));
   // Drives that were lost are in no list.
   return JSON.stringify([head.state === "attention" ? head : head.state, drives]);
 }

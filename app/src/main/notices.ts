@@ -94,7 +94,7 @@ export class Notices {
   }
 
   #followLine(drive: DriveFacts, { timer, isToldOffline }: KnownDrive): Pick<KnownDrive, "timer" | "isToldOffline"> {
-    const { mountpoint, state, refusal, unsentFiles } = drive;
+    const { mountpoint, state, refusal, unsentFiles, unsentNames } = drive;
     const name = nameOf(mountpoint);
     if (state === "offline" && refusal === null) {
       if (isToldOffline) return { timer: undefined, isToldOffline };
@@ -104,7 +104,7 @@ export class Notices {
     if (isToldOffline && state !== "offline")
       this.tell({
         title: `${name} is back`,
-        body: unsentFiles === 0 ? "Everything is saved on the server." : "What waited is being sent.",
+        body: unsentFiles + unsentNames === 0 ? "Everything is saved on the server." : "What waited is being sent.",
         opens: "/",
       });
     return { timer: undefined, isToldOffline: isToldOffline && state === "offline" };

@@ -10,7 +10,7 @@ import { agentVerb } from "./verb.ts";
 
 const schemas = {
   asks: z.object({ force: z.boolean() }),
-  gives: z.object({ unmounted: z.array(Place), unsentFiles: count }),
+  gives: z.object({ unmounted: z.array(Place), unsentFiles: count, unsentNames: count }),
 };
 
 export const stop = agentVerb(schemas, {
@@ -25,18 +25,18 @@ export const stop = agentVerb(schemas, {
       .option("--force", "also drives that programs use")
       .action(async ({ force = false }: { force?: boolean }) => {
         const ended = await stopAgent(force);
-        const { unmounted, unsentFiles } = ended ?? NOTHING;
-        output.result({ stopped: ended !== undefined, unmounted, unsentFiles }, () => [
+        const given = ended ?? NOTHING;
+        output.result({ stopped: ended !== undefined, ...given }, () => [
           ended === undefined
             ? "No agent runs."
-            : `The agent has ended; ${formatCount(unmounted.length, "drive was", "drives were")} unmounted.`,
-          ...unsentLines(unsentFiles),
+            : `The agent has ended; ${formatCount(given.unmounted.length, "drive was", "drives were")} unmounted.`,
+          ...unsentLines(given),
         ]);
       });
   },
 });
 
-const NOTHING: z.infer<typeof schemas.gives> = { unmounted: [], unsentFiles: 0 };
+const NOTHING: z.infer<typeof schemas.gives> = { unmounted: [], unsentFiles: 0, unsentNames: 0 };
 
 async function stopAgent(force: boolean): Promise<z.infer<typeof schemas.gives> | undefined> {
   try {

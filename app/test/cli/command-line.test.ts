@@ -242,8 +242,14 @@ describe("a drive", () => {
       unmounted: place,
       wasLost: false,
       unsentFiles: 0,
+      unsentNames: 0,
     });
-    expect(jsonOf(await runnel(home, "stop", "--json"))).toEqual({ stopped: true, unmounted: [], unsentFiles: 0 });
+    expect(jsonOf(await runnel(home, "stop", "--json"))).toEqual({
+      stopped: true,
+      unmounted: [],
+      unsentFiles: 0,
+      unsentNames: 0,
+    });
   });
 
   test("that programs use stays, unless forced", async () => {
@@ -344,7 +350,12 @@ describe("the agent", () => {
       lost: [],
     });
     expect(jsonOf(await runnel(home, "stats", "--json"))).toEqual({ mounts: [] });
-    expect(jsonOf(await runnel(home, "stop", "--json"))).toEqual({ stopped: false, unmounted: [], unsentFiles: 0 });
+    expect(jsonOf(await runnel(home, "stop", "--json"))).toEqual({
+      stopped: false,
+      unmounted: [],
+      unsentFiles: 0,
+      unsentNames: 0,
+    });
     expect(new AgentHome(home).readRecord()).toBeUndefined();
   });
 

@@ -106,6 +106,7 @@ setTimeout(() => process.exit(7), 20);`;
       unmounted: lost,
       wasLost: true,
       unsentFiles: null,
+      unsentNames: null,
     });
     expect((await next.ask("status", {})).lost).toEqual([]);
     next.close();
@@ -279,7 +280,7 @@ describe("the control socket", () => {
     const said = await sayUntilClosed(join(home, "agent.sock"), `${HELLO}${bytes}${next}`);
     expect(said.slice(1).map((line) => JSON.parse(line) as unknown)).toEqual([
       { id: 1, error: expect.objectContaining({ kind }) },
-      { id: 2, result: { unmounted: [], unsentFiles: 0 } },
+      { id: 2, result: { unmounted: [], unsentFiles: 0, unsentNames: 0 } },
     ]);
   });
 

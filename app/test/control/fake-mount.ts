@@ -1,6 +1,6 @@
 // A Mount without a drive, and the engines of an agent that is made of such. What it does is said by the volume's name.
 import { type Predicate, RunnelError } from "@runnel/shared";
-import type { ExportedFile, Mount, MountSettings, UnsentFiles } from "../../src/agent/mount.ts";
+import type { ExportedFile, Mount, MountSettings, UnsentFiles, Unsent } from "../../src/agent/mount.ts";
 import type {
   Evicted,
   FolderPage,
@@ -142,10 +142,10 @@ export class FakeMount implements Mount {
     return { files: 3, bytes: 4096, filesInUse: 1, filesPinned: 2 };
   }
 
-  async unmount(force: boolean): Promise<{ unsentFiles: number }> {
+  async unmount(force: boolean): Promise<Unsent> {
     if (this.#volume === "busy" && !force) throw new RunnelError("Busy", "unmount", "Programs use the drive.");
     this.#end("unmounted");
-    return { unsentFiles: 0 };
+    return { unsentFiles: 0, unsentNames: 0 };
   }
 }
 

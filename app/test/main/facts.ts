@@ -9,6 +9,7 @@ export function driveFacts(changes: Partial<DriveFacts> = {}): DriveFacts {
     state: "connected",
     refusal: null,
     unsentFiles: 0,
+    unsentNames: 0,
     conflicts: [],
     problems: [],
     sentence: "Connected.",

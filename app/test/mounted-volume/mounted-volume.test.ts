@@ -97,7 +97,7 @@ test("that was mounted before begins offline; who asks first says why it ends, a
     server: null,
   });
   rig.notice({ op: "unmounted", reason: "another program" });
-  expect(await mount.unmount(false)).toEqual({ unsentFiles: 0 });
+  expect(await mount.unmount(false)).toEqual({ unsentFiles: 0, unsentNames: 0 });
   expect(await mount.ended).toBe("another program");
   expect(calls).toEqual(["start", "release"]);
 });

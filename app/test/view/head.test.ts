@@ -10,6 +10,7 @@ const DRIVE: DriveFacts = {
   isReadOnly: false,
   refusal: null,
   unsentFiles: 0,
+  unsentNames: 0,
   conflicts: [],
   problems: [],
 };
@@ -56,6 +57,7 @@ describe("the head", () => {
       null,
     ],
     ["a save that waits", { drives: [{ ...DRIVE, unsentFiles: 1 }] }, "1 change waits and will be sent.", null],
+    ["a name that waits", { drives: [{ ...DRIVE, unsentNames: 1 }] }, "1 change waits and will be sent.", null],
     [
       "a list that is read",
       { drives: [{ ...DRIVE, state: "listing" }] },

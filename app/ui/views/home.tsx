@@ -74,11 +74,16 @@ function Section<Item>({ title, items, hidden = 0, empty, children }: SectionPro
   );
 }
 
+/** Counts the changes that only this machine has. */
+function unsentOf({ unsentFiles, unsentNames }: DriveItem): number {
+  return unsentFiles + unsentNames;
+}
+
 /** Answers the question that a person has before closing the lid, which only an agent that answers can. */
 function MayStop({ drives }: { drives: readonly DriveItem[] }): ReactNode {
-  const count = drives.reduce((sum, { unsentFiles }) => sum + unsentFiles, 0);
+  const count = drives.reduce((sum, drive) => sum + unsentOf(drive), 0);
   const size = formatBytes(drives.reduce((sum, { unsentBytes }) => sum + unsentBytes, 0));
-  const isOffline = drives.some(({ state, unsentFiles }) => state === "offline" && unsentFiles > 0);
+  const isOffline = drives.some((drive) => drive.state === "offline" && unsentOf(drive) > 0);
   if (drives.length === 0) return null;
   if (count === 0) return <Notice icon={<PowerOff size={ICON} aria-hidden="true" />}>{say("mayStopYes")}</Notice>;
   return (
@@ -107,17 +112,8 @@ export function NoDrives(): ReactNode {
 
 function DriveRow({ drive }: { drive: DriveItem }): ReactNode {
   const { calls } = useAgent();
-  const {
-    key: mountpoint,
-    url,
-    state,
-    sentence,
-    unsentFiles,
-    unsentBytes,
-    cacheBytes,
-    cacheLimitBytes,
-    problems,
-  } = drive;
+  const { key: mountpoint, url, state, sentence, unsentBytes, cacheBytes, cacheLimitBytes, problems } = drive;
+  const unsent = unsentOf(drive);
   const [isAsking, setAsking] = useState(false);
   const [problem, setProblem] = useState("");
   const ask = (verb: string, request: object): void => {
@@ -137,7 +133,7 @@ function DriveRow({ drive }: { drive: DriveItem }): ReactNode {
           <span className="one-line">{mountpoint}</span>
           <span className="one-line">{url}</span>
           <span>{say("driveCache", { size: formatBytes(cacheBytes), limit: formatBytes(cacheLimitBytes) })}</span>
-          {unsentFiles > 0 && <span>{say("driveUnsent", { count: unsentFiles, size: formatBytes(unsentBytes) })}</span>}
+          {unsent > 0 && <span>{say("driveUnsent", { count: unsent, size: formatBytes(unsentBytes) })}</span>}
         </div>
         {[...problems, ...(problem === "" ? [] : [problem])].map((each) => (
           <p key={each} className="small error">

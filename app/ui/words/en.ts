@@ -26,7 +26,7 @@ export const WORDS = {
 
   drives: "Drives",
   driveCache: "{size} of {limit} kept here",
-  driveUnsent: "{count, plural, one {# file} other {# files}} to send, {size}",
+  driveUnsent: "{count, plural, one {# change} other {# changes}} to send, {size}",
   driveOpen: "Open the folder",
   driveMenu: "Actions for {name}",
   driveUnmount: "Unmount",

@@ -1,9 +1,9 @@
 // A mount as the control API sees it. Engines are for open-mount.ts (or a simulation) to choose; wiring.ts puts the
 // services around a volume and a drive together, lifecycle.ts begins and ends them.
-import { type Predicate, ROOT_NODE, RunnelError } from "@runnel/shared";
+import { type Predicate, ROOT_NODE, RunnelError, sleep } from "@runnel/shared";
 import { RemoveTree } from "../drive/remove-tree.ts";
 import { evict } from "../pins/evict.ts";
-import type { Mount, MountSettings, UnsentFiles } from "../mount.ts";
+import type { Mount, MountSettings, Unsent, UnsentFiles } from "../mount.ts";
 import type {
   Evicted,
   FolderPage,
@@ -20,6 +20,9 @@ import type { LiveTransfer } from "../view/transfers.ts";
 import type { MountDeps } from "./mount-deps.ts";
 import { statusOf } from "./status.ts";
 import { type MountServices, wire } from "./wiring.ts";
+
+/** The most that an unmount waits for what is still to be sent. */
+const UNMOUNT_SENDS_MS = 5_000;
 
 export class MountedVolume implements Mount {
   readonly settings: MountSettings;
@@ -121,10 +124,20 @@ export class MountedVolume implements Mount {
     return this.deps.tree.real(found.state.node);
   }
 
-  async unmount(force: boolean): Promise<{ unsentFiles: number }> {
-    const { drive, lifecycle, unsent } = this.deps;
+  async unmount(force: boolean): Promise<Unsent> {
+    const { drive, lifecycle, unsent, changes } = this.deps;
     if (!lifecycle.isEnding) await drive.close(force);
+    if (!force) await this.sendWhatWaits();
     await lifecycle.finish("unmounted", force);
-    return { unsentFiles: unsent.list().length };
+    return { unsentFiles: unsent.list().length, unsentNames: changes.treeChanges().length };
+  }
+
+  /** Sends what programs were told of before the server, as far as that is soon done: the rest keeps. */
+  private async sendWhatWaits(): Promise<void> {
+    const { commits, writeBack, session, clock } = this.deps;
+    await commits.idle();
+    if (!session.isResponsive) return;
+    const sent = writeBack.sent().catch(() => undefined);
+    await Promise.race([sent, sleep(clock, UNMOUNT_SENDS_MS)]);
   }
 }

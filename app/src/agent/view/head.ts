@@ -24,6 +24,7 @@ export interface DriveFacts {
   isPaused?: boolean;
   refusal: string | null;
   unsentFiles: number;
+  unsentNames: number;
   conflicts: readonly { path: string }[];
   problems: readonly string[];
 }
@@ -141,7 +142,7 @@ function filesOf(transfers: HeadFacts["transfers"]): number {
 }
 
 function unsentOf(drives: readonly DriveFacts[]): number {
-  return drives.reduce((sum, { unsentFiles }) => sum + unsentFiles, 0);
+  return drives.reduce((sum, { unsentFiles, unsentNames }) => sum + unsentFiles + unsentNames, 0);
 }
 
 function filesWord(count: number): string {

@@ -36,6 +36,7 @@ export interface ViewsDeps {
 export interface DriveItem extends ViewItem, Head {
   url: string;
   unsentFiles: number;
+  unsentNames: number;
   unsentBytes: number;
   cacheBytes: number;
   cacheLimitBytes: number;
@@ -134,7 +135,8 @@ export class Views {
 }
 
 function driveItem(status: MountStatus): DriveItem {
-  const { url, mountpoint, unsentFiles, unsentBytes, cacheBytes, cacheLimitBytes, conflicts, problems } = status;
+  const { url, mountpoint, unsentFiles, unsentNames, unsentBytes, cacheBytes, cacheLimitBytes, conflicts, problems } =
+    status;
   const { state, next } = headOf({ drives: [status], lost: [], transfers: [] });
   return {
     key: mountpoint,
@@ -143,6 +145,7 @@ function driveItem(status: MountStatus): DriveItem {
     sentence: clip(status.sentence),
     next: next && clip(next),
     unsentFiles,
+    unsentNames,
     unsentBytes,
     cacheBytes,
     cacheLimitBytes,

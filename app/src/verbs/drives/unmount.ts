@@ -9,10 +9,15 @@ import { agentVerb } from "../verb.ts";
 export const unmountSchemas = {
   asks: z.object({ mountpoint: text, force: z.boolean() }),
   /**
-   * `wasLost`: what an earlier agent left behind was detached. `unsentFiles`: kept here, and sent when the drive is
-   * mounted there again; null: not known.
+   * `wasLost`: what an earlier agent left behind was detached. `unsentFiles`, `unsentNames`: kept here, and sent when
+   * the drive is mounted there again; null: not known.
    */
-  gives: z.object({ unmounted: Place, wasLost: z.boolean(), unsentFiles: count.nullable() }),
+  gives: z.object({
+    unmounted: Place,
+    wasLost: z.boolean(),
+    unsentFiles: count.nullable(),
+    unsentNames: count.nullable(),
+  }),
 };
 
 export const unmount = agentVerb(unmountSchemas, {
@@ -31,7 +36,7 @@ export const unmount = agentVerb(unmountSchemas, {
           result.wasLost
             ? `Took away what an earlier agent left at ${result.unmounted.mountpoint}.`
             : `Unmounted ${result.unmounted.mountpoint}.`,
-          ...unsentLines(result.unsentFiles ?? 0),
+          ...unsentLines(result),
         ]);
       });
   },
