@@ -90,6 +90,7 @@ const REQUEST = {
   mtimeNs: 1n,
   ctimeNs: 1n,
   isResumed: false,
+  after: [],
 };
 
 /** The file's bytes, unless others are given. */
@@ -181,7 +182,7 @@ test("[W29] says what has been received as it is when the request goes: meanwhil
   const cut = new CutContent(new ComposedContent([], []), noted, 0);
   let received = 3;
   const outgoing = { cut, base: undefined, references: "none", isLineFast: false } as const;
-  const sending = uploads.send(outgoing, { ...REQUEST, received: () => ({ received }), after: 5 });
+  const sending = uploads.send(outgoing, { ...REQUEST, received: () => ({ received }), after: [5] });
   received = 5;
   await sending;
   expect(requests).toMatchObject([{ received: 5, after: [5] }]);

@@ -1,9 +1,10 @@
 // Changes that programs were told of before the server, on their way to it: in the order in which they were made, many
-// at a time. A name comes to the server after the content of its file, and whatever was done to names after it comes
-// later too; what a broken line left unanswered is sent again.
+// at a time. Each is executed after the one before it, a large content apart, which holds up only what depends on it. A
+// broken line, or a refusal, sends what comes after it again.
 import type { Clock, Timer } from "@runnel/shared";
-import { LIMITS, RunnelError, isRunnelError } from "@runnel/shared";
+import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Making } from "../transfer/send-content.ts";
+import type { Turn } from "../transfer/upload.ts";
 import { type Save, type TreeChange, isSave } from "./own-change.ts";
 
 export type Queued = Save | TreeChange;
@@ -13,23 +14,31 @@ export interface OutboxDeps {
   isConnected(): boolean;
   /** Sends a change of names or attributes after others. @throws what it is refused with, or the line's error. */
   sendChange(change: TreeChange, after: readonly number[]): Promise<void>;
-  /** Makes one attempt at a content; `opened` when the server is asked for it. What it fails with is the save's. */
-  sendSave(save: Save, making: Making | undefined, opened: () => void): Promise<void>;
+  /** Nobody else can have changed its file since it was recorded. */
+  isCertain(save: Save): boolean;
+  /** Makes one attempt at a content. What it fails with is the save's. */
+  sendSave(save: Save, making: Making | undefined, turn: Turn): Promise<void>;
   /** The server has refused it, and asking again would not help. */
   refused(change: TreeChange, error: RunnelError): Promise<void>;
 }
 
 interface Sending {
   queued: Queued;
+  /** Those that it is executed after. */
+  before: readonly Sending[];
+  /** What comes after it need not be executed after it. */
+  isApart: boolean;
   /** The server has been asked for it: what is asked now comes after it. */
   isOpen: boolean;
-  /** Contents that it comes after. */
-  after: readonly Queued[];
+  opened: PromiseWithResolvers<void>;
+  hasFailed: boolean;
   ended: Promise<void>;
 }
 
 const CHANGES_UNDER_WAY_MAX = 256;
 const SAVES_UNDER_WAY_MAX = 32;
+/** Size from which on a content holds up only what depends on it. */
+const LARGE_BYTES = 1024 * 1024;
 /** Interval at which what a connected server refused for a while is tried again. */
 const AGAIN_MS = 2_000;
 /** Kinds of failure that say nothing of the change itself, or may pass. */
@@ -46,8 +55,8 @@ export class Outbox {
   /** Changes that programs are being answered for, and that come here next. */
   #expected = 0;
   #savesUnderWay = 0;
-  /** Contents under way that some change of names waits for at the server, and so all that come later. */
-  readonly #barrier = new Set<number>();
+  /** The last one under way of those that are executed one after another. */
+  #tail: Sending | undefined;
   #idle: PromiseWithResolvers<void> | undefined;
   #timer: Timer | undefined;
   /** Something was refused for a while, or the line broke: what comes after it waits too. */
@@ -120,34 +129,46 @@ export class Outbox {
 
   /** @returns false when it has to wait. */
   #start(queued: Queued): boolean {
-    if (isSave(queued)) {
-      if (this.#savesUnderWay >= SAVES_UNDER_WAY_MAX) return false;
-      this.#savesUnderWay++;
-      const opened = (): void => {
-        const sending = this.#sending.get(queued.n);
-        if (sending?.queued !== queued) return;
-        sending.isOpen = true;
-        this.pump();
-      };
-      this.#track(queued, [], this.#deps.sendSave(queued, this.making(queued.record.node), opened));
-      return true;
-    }
-    const after = this.#contentsBefore(queued);
-    const isFull = this.#sending.size - this.#savesUnderWay >= CHANGES_UNDER_WAY_MAX;
-    if (isFull || after.length > LIMITS.operationsAfter || after.some(({ isOpen }) => !isOpen)) return false;
-    for (const each of after) this.#barrier.add(each.queued.n);
-    const contents = after.map((each) => each.queued);
-    const numbers = contents.map(({ n }) => n);
-    this.#track(queued, contents, this.#deps.sendChange(queued, numbers));
+    // What came after it has been sent already, and fails as it did.
+    if (this.#tail !== undefined && this.#tail.queued.n > queued.n) return false;
+    return isSave(queued) ? this.#startSave(queued) : this.#startChange(queued);
+  }
+
+  #startSave(save: Save): boolean {
+    if (this.#savesUnderWay >= SAVES_UNDER_WAY_MAX) return false;
+    const isCertain = this.#deps.isCertain(save);
+    const before = isCertain && this.#tail !== undefined ? [this.#tail] : [];
+    const isApart = !isCertain || save.record.sizeBytes > LARGE_BYTES;
+    const sending = this.#add(save, before, isApart);
+    this.#savesUnderWay++;
+    const turn: Turn = {
+      after: before.map(({ queued }) => queued.n),
+      comes: Promise.all(before.map(({ opened }) => opened.promise)),
+      opened: () => this.#opened(sending),
+    };
+    if (!isApart) this.#tail = sending;
+    this.#follow(sending, this.#deps.sendSave(save, this.making(save.record.node), turn));
     return true;
   }
 
-  /** Contents under way that it comes after: those of its own nodes, and those that something before it waits for. */
-  #contentsBefore({ nodes }: TreeChange): Sending[] {
-    if (this.#savesUnderWay === 0) return [];
-    return [...this.#sending.values()].filter(
-      ({ queued }) => isSave(queued) && (this.#barrier.has(queued.n) || nodes.includes(queued.record.node)),
+  #startChange(change: TreeChange): boolean {
+    const apart = [...this.#sending.values()].filter(
+      ({ queued, isApart }) => isApart && isSave(queued) && change.nodes.includes(queued.record.node),
     );
+    const before = this.#tail === undefined ? apart : [this.#tail, ...apart];
+    const isFull = this.#sending.size - this.#savesUnderWay >= CHANGES_UNDER_WAY_MAX;
+    if (isFull || before.some(({ isOpen }) => !isOpen)) return false;
+    const sending = this.#add(change, before, false);
+    this.#tail = sending;
+    const sent = this.#deps.sendChange(
+      change,
+      before.map(({ queued }) => queued.n),
+    );
+    const made = madeBy(change);
+    if (made !== undefined) this.#makes.set(made, change.n);
+    this.#opened(sending);
+    this.#follow(sending, sent);
+    return true;
   }
 
   /** Returns the change that makes a node, while that is on its way. */
@@ -157,43 +178,61 @@ export class Outbox {
     return n === undefined || sending === undefined ? undefined : { n, settled: sending.ended };
   }
 
-  #track(queued: Queued, after: readonly Queued[], sent: Promise<void>): void {
-    const ended = sent.then(
-      () => this.#ended(queued, after, isSave(queued) ? queued.failure : undefined),
-      (error: unknown) => this.#ended(queued, after, error),
-    );
-    this.#sending.set(queued.n, { queued, isOpen: false, after, ended });
-    const made = madeBy(queued);
-    if (made !== undefined) this.#makes.set(made, queued.n);
+  #add(queued: Queued, before: readonly Sending[], isApart: boolean): Sending {
+    const opened = Promise.withResolvers<void>();
+    const sending = { queued, before, isApart, isOpen: false, opened, hasFailed: false, ended: Promise.resolve() };
+    this.#sending.set(queued.n, sending);
+    return sending;
   }
 
-  async #ended(queued: Queued, after: readonly Queued[], error: unknown): Promise<void> {
-    const { n } = queued;
-    const isDone = isSave(queued) ? queued.state !== "unsent" : error === undefined;
-    // It fails with what a content before it failed with.
-    const isOfContent = after.some((each) => each.state === "unsent" || each.state === "sent");
-    const isPassing = !isDone && (isOfContent || isRunnelError(error, ...PASSING));
-    if (!isDone && !isPassing && !isSave(queued))
+  #opened(sending: Sending): void {
+    if (sending.isOpen) return;
+    sending.isOpen = true;
+    sending.opened.resolve();
+    if (isSave(sending.queued)) this.pump();
+  }
+
+  #follow(sending: Sending, sent: Promise<void>): void {
+    const { queued } = sending;
+    sending.ended = sent.then(
+      () => this.#ended(sending, isSave(queued) ? queued.failure : undefined),
+      (error: unknown) => this.#ended(sending, error),
+    );
+  }
+
+  async #ended(sending: Sending, error: unknown): Promise<void> {
+    const { queued, before } = sending;
+    sending.hasFailed = isSave(queued) ? queued.state === "unsent" : error !== undefined;
+    // It fails with what one before it failed with, which may be under way again.
+    const isInherited = sending.hasFailed && before.some((each) => each.hasFailed || this.#isAgain(each));
+    const isPassing = sending.hasFailed && (isInherited || isRunnelError(error, ...PASSING));
+    if (sending.hasFailed && !isPassing && !isSave(queued))
       await this.#deps.refused(queued, error instanceof RunnelError ? error : failed(error));
     // A save that is planned anew has another number.
-    for (const [number, sending] of this.#sending) if (sending.queued === queued) this.#sending.delete(number);
-    this.#barrier.delete(n);
+    for (const [number, each] of this.#sending) if (each === sending) this.#sending.delete(number);
+    if (this.#tail === sending) this.#tail = undefined;
     const made = madeBy(queued);
     if (made !== undefined) this.#makes.delete(made);
     if (isSave(queued)) this.#savesUnderWay--;
     if (isPassing) {
       this.#waiting.push(queued);
       this.#sort();
-      this.#again();
+      if (!isInherited) this.#again();
       if (isRunnelError(error, "NoSpace", "Quota")) {
         this.#idle?.reject(error);
         this.#idle = undefined;
       }
-    } else {
-      this.#all.delete(queued);
-      this.pump();
-    }
+    } else this.#all.delete(queued);
+    sending.opened.resolve();
+    this.pump();
     this.#mayBeIdle();
+  }
+
+  /** Says whether a content is being sent once more: what is asked now comes after that. */
+  #isAgain(sending: Sending): boolean {
+    if (!isSave(sending.queued) || sending.queued.state !== "sent") return false;
+    if (sending.isOpen) [sending.isOpen, sending.opened] = [false, Promise.withResolvers()];
+    return true;
   }
 
   /** Most come in their order. */

@@ -11,6 +11,7 @@ import type { Save, TreeChange } from "./own-change.ts";
 import type { OwnChanges } from "./own-changes.ts";
 import type { PendingTree } from "./pending-tree.ts";
 import type { Making } from "../transfer/send-content.ts";
+import type { Turn } from "../transfer/upload.ts";
 
 /** Circumstances of an attempt at a content in its turn among other changes. */
 export interface InTurn {
@@ -18,8 +19,7 @@ export interface InTurn {
   making: Making | undefined;
   /** Says that nobody else can have changed its file since it was recorded. */
   isCertain: boolean;
-  /** Called when the server is asked for it. */
-  opened(): void;
+  turn: Turn;
 }
 
 export interface WriteBackDeps {
@@ -61,8 +61,8 @@ export class WriteBack {
       clock: deps.clock,
       isConnected: () => deps.session.isConnected,
       sendChange: (change, after) => this.#send(change, after),
-      sendSave: (save, making, opened) =>
-        deps.sendSave(save, { making, isCertain: save.n > this.#uncertainTo, opened }),
+      isCertain: (save) => this.#isCertain(save),
+      sendSave: (save, making, turn) => deps.sendSave(save, { making, isCertain: this.#isCertain(save), turn }),
       refused: (change, error) => this.#refused(change, error),
     });
   }
@@ -127,6 +127,10 @@ export class WriteBack {
     if (!mayBegin || !this.mayBegin) return undefined;
     this.#countOffline();
     return this.outbox.expect();
+  }
+
+  #isCertain(save: Save): boolean {
+    return save.n > this.#uncertainTo;
   }
 
   #countOffline(): void {

@@ -28,7 +28,7 @@ import type { Downloads } from "./download.ts";
 import { GuessedBase } from "./guessed-base.ts";
 import type { OwnRecipes } from "./own-recipes.ts";
 import type { References } from "./upload-plan.ts";
-import type { Outgoing, Uploads, WriteResult } from "./upload.ts";
+import type { Outgoing, Turn, Uploads, WriteResult } from "./upload.ts";
 import { fewerReferences } from "./upload.ts";
 
 export interface SenderDeps {
@@ -76,8 +76,7 @@ export interface Making {
 interface SendOptions {
   mayStart?: (() => boolean) | undefined;
   making?: Making | undefined;
-  /** Called when the server is asked for it. */
-  opened?: (() => void) | undefined;
+  turn?: Turn | undefined;
   guesses?: readonly CachedContent[];
 }
 
@@ -123,7 +122,7 @@ export class Sender {
   async #send(
     record: JournalCommit,
     base: CachedContent | undefined,
-    { mayStart, making, opened, guesses = [] }: SendOptions,
+    { mayStart, making, turn, guesses = [] }: SendOptions,
     transfer: Transfer,
   ): Promise<SentContent> {
     const { cache, executor } = this.#deps;
@@ -146,7 +145,7 @@ export class Sender {
       }
       const guessed = new GuessedBase({ cache, executor, guesses });
       const result = await this.#toldOf(
-        this.#deliver(record, { cut, guessed, transfer }, base, { mayStart, making, opened }),
+        this.#deliver(record, { cut, guessed, transfer }, base, { mayStart, making, turn }),
       );
       const { recipe, oid } = await cut.whole();
       const version = { node: result.node, seq: result.version };
@@ -333,7 +332,7 @@ export class Sender {
     record: JournalCommit,
     { cut, guessed, transfer }: Pick<Outgoing, "cut" | "guessed"> & { transfer: Transfer },
     base: CachedContent | undefined,
-    { mayStart, making, opened }: Pick<SendOptions, "mayStart" | "making" | "opened">,
+    { mayStart, making, turn }: Pick<SendOptions, "mayStart" | "making" | "turn">,
   ): Promise<WriteResult> {
     const { changes, uploads, session } = this.#deps;
     let isResumed = mayStart !== undefined;
@@ -358,9 +357,9 @@ export class Sender {
           mtimeNs: record.mtimeNs,
           ctimeNs: record.ctimeNs,
           isResumed,
-          ...(making === undefined || isResumed ? {} : { after: making.n }),
+          after: isResumed ? [] : [...new Set([...(making === undefined ? [] : [making.n]), ...(turn?.after ?? [])])],
           ...(mayStart === undefined ? {} : { mayStart }),
-          ...(opened === undefined ? {} : { opened }),
+          ...(turn === undefined ? {} : { turn }),
         });
         return await session.withRequestTimeout(sending, "write");
       } catch (error) {
@@ -370,7 +369,7 @@ export class Sender {
           references = fewer;
           // All is sent, so all is cut: whatever may be wrong with a recipe made from the base's is not repeated.
           if (references === "none") cut.begin();
-        } else if (isRunnelError(error, "Unreachable") && opened === undefined) {
+        } else if (isRunnelError(error, "Unreachable") && turn === undefined) {
           // On another connection what makes the file may be asked for after this.
           await making?.settled;
           await session.responsive(session.timeoutLeftMs(beganMs));

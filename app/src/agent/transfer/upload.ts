@@ -49,6 +49,16 @@ export interface Outgoing {
   transfer?: Transfer;
 }
 
+/** Place of a content among other changes that are sent in their order. */
+export interface Turn {
+  /** Numbers of those that it is executed after, or not at all. */
+  after: readonly number[];
+  /** Resolves when the server has been asked for them. */
+  comes: Promise<unknown>;
+  /** Called when the server is asked for it. */
+  opened(): void;
+}
+
 export interface WriteRequest {
   n: number;
   /**
@@ -61,12 +71,12 @@ export interface WriteRequest {
   mtimeNs: bigint;
   ctimeNs: bigint;
   isResumed: boolean;
-  /** Operation that must be executed before, or this one is not. */
-  after?: number;
+  /** Operations that must be executed before, or this one is not. */
+  after: readonly number[];
   /** Asked when it turns out that a resumed write was not executed before: false = do not send it (Stale). */
   mayStart?: () => boolean;
-  /** Called when the server is asked for it. */
-  opened?: () => void;
+  /** It waits until it may be asked for, and says when it has been. */
+  turn?: Pick<Turn, "comes" | "opened">;
 }
 
 export interface WriteResult {
@@ -134,12 +144,13 @@ export class Uploads {
     const opening = early?.forOpening;
     // Data that depends on nothing is never asked for again.
     const isWhole = opening !== undefined && deltas === undefined && plan.items.every(({ is }) => is === "data");
+    await request.turn?.comes;
     const channel = this.#deps.session.open(
       "write",
       {
         ...(opening === undefined ? {} : { items: opening }),
         n: request.n,
-        ...(request.after === undefined ? {} : { after: [request.after] }),
+        ...(request.after.length === 0 ? {} : { after: request.after }),
         ...request.received(),
         timeNs: request.ctimeNs,
         node: request.node,
@@ -152,7 +163,7 @@ export class Uploads {
       },
       isWhole,
     );
-    request.opened?.();
+    request.turn?.opened();
     const answer = channel.result();
     answer.catch(() => undefined);
     try {

@@ -159,7 +159,8 @@ class Checker {
       const { client, kind, wrote = Infinity, outcome } = call;
       const seq = this.seqs.get(call) ?? 0;
       if (client !== flush.client || kind !== "write" || wrote > flush.began || outcome !== "ok") continue;
-      if (seq > flush.lastSeq && !this.isMixed(call) && flush.names?.includes(call.path) !== true)
+      if (seq <= flush.lastSeq || this.isReplaced(call, flush.ended)) continue;
+      if (!this.isMixed(call) && flush.names?.includes(call.path) !== true)
         this.verdict.violations.push(
           `not flushed: ${shown(flush)} returned success, and ${shown(call)} was no commit yet`,
         );
@@ -306,9 +307,9 @@ class Checker {
 
   /**
    * Before it was sent its own client put something else in its place, or made a folder that another client had made:
-   * what nobody else has seen need not be committed.
+   * what nobody else has seen need not be committed. `until`: by a change that began before that step.
    */
-  private isReplaced(call: Call): boolean {
+  private isReplaced(call: Call, until = Infinity): boolean {
     if (this.times.isAsync !== true) return false;
     if (call.kind === "make")
       return this.truth.commits.some(({ op, name }) => op === "make" && name === last(call.path));
@@ -317,6 +318,7 @@ class Checker {
       (each) =>
         each.client === call.client &&
         each.began > call.began &&
+        each.began < until &&
         isChange(each.kind) &&
         [each.path, each.toPath].some((path) => path !== undefined && paths.has(path)) &&
         (call.kind !== "write" || each.kind !== "rename" || !paths.has(each.path)),

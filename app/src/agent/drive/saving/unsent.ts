@@ -174,12 +174,12 @@ export class UnsentSaves {
   }
 
   /** Makes an attempt in its turn among other changes. */
-  async sendInTurn(save: Save, { making, isCertain, opened }: InTurn): Promise<void> {
+  async sendInTurn(save: Save, { making, isCertain, turn }: InTurn): Promise<void> {
     if (save.state !== "unsent") return;
     const wasTried = save.failure !== undefined;
     save.sending = this.#attempt(save, async () => {
       if (isCertain) {
-        const sent = await this.#sendCertain(save, { making, wasTried, opened });
+        const sent = await this.#sendCertain(save, { making, wasTried, turn });
         if (sent !== undefined) return sent;
       }
       await making?.settled;
@@ -305,7 +305,7 @@ export class UnsentSaves {
   /** Over its base, whatever is there: that is of this client. @returns undefined when it has another place now. */
   async #sendCertain(
     save: Save,
-    { making, wasTried, opened }: Pick<InTurn, "making" | "opened"> & { wasTried: boolean },
+    { making, wasTried, turn }: Pick<InTurn, "making" | "turn"> & { wasTried: boolean },
   ): Promise<SentContent | undefined> {
     const { journal, epoch, bases, sender } = this.#deps;
     const { record } = save;
@@ -314,7 +314,7 @@ export class UnsentSaves {
     try {
       using base = await bases.hold(record);
       const again = wasTried ? { mayStart: () => true } : {};
-      return await sender.send(record, base?.content, { making, opened, ...again });
+      return await sender.send(record, base?.content, { making, turn, ...again });
     } catch (error) {
       if (!isRunnelError(error, "Stale", "NotFound", "Exists")) throw error;
       return undefined;
