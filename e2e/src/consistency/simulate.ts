@@ -238,10 +238,16 @@ class World {
   private isRefused(call: Call): boolean {
     const { clients, faults } = this;
     const { client, path, beganMs, endedMs } = call;
-    const refusal = `The file ${path.slice(path.lastIndexOf("/") + 1)} could not be created`;
-    const isNone = clients.some((each) => each.name === client && each.problems.some((said) => said.includes(refusal)));
+    const refusals = [
+      `The file ${path.slice(path.lastIndexOf("/") + 1)} could not be created`,
+      `What was done here to ${path} could not be done on the server`,
+    ];
+    const isTold = clients.some(
+      ({ name, problems }) =>
+        name === client && problems.some((said) => refusals.some((refusal) => said.includes(refusal))),
+    );
     return (
-      isNone ||
+      isTold ||
       faults.hasStopped(client, call) ||
       faults.full.some((each) => each.client === client && each.fromMs <= endedMs && each.untilMs >= beganMs)
     );
