@@ -128,7 +128,8 @@ describe("a black hole", () => {
       RESUME_MS,
       "the unsent file to arrive",
     );
-    expect((await status()).unsentFiles).toBe(0);
+    // The agent hears of it a moment later.
+    await waitFor(async () => (await status()).unsentFiles === 0, RESUME_MS, "nothing to be unsent");
   }, 180_000);
 });
 

@@ -1,0 +1,192 @@
+// Changes on their way to a server that executes what comes after another one only when that succeeded ([W29]).
+import { beforeEach, expect, test } from "@jest/globals";
+import { RunnelError, SimulatedClock } from "@runnel/shared";
+import type { Turn } from "../../src/agent/transfer/upload.ts";
+import { Outbox, type Queued } from "../../src/agent/changes/outbox.ts";
+import { type Save, type TreeChange, isSave } from "../../src/agent/changes/own-change.ts";
+
+const MiB = 1024 * 1024;
+
+interface Asked {
+  queued: Queued;
+  after: readonly number[];
+  answer: PromiseWithResolvers<void>;
+}
+
+let clock: SimulatedClock;
+let isConnected: boolean;
+let isCertain: boolean;
+/** All that the server was asked, in order. */
+let asked: Asked[];
+let refused: number[];
+/** Contents that are being read and compressed, by number. */
+let prepared: Map<number, Turn>;
+let outbox: Outbox;
+
+beforeEach(() => {
+  clock = new SimulatedClock();
+  [isConnected, isCertain, asked, refused, prepared] = [true, true, [], [], new Map()];
+  outbox = new Outbox({
+    clock,
+    isConnected: () => isConnected,
+    isCertain: () => isCertain,
+    sendChange: (queued, after) => ask(queued, after),
+    sendSave: async (save, _making, turn) => {
+      prepared.set(save.n, turn);
+      save.state = "sent";
+      await turn.comes;
+      await open.get(save.n)?.promise;
+      const answered = ask(save, turn.after);
+      turn.opened();
+      await answered.then(
+        () => (save.state = "committed"),
+        (error: unknown) => ([save.state, save.failure] = ["unsent", error]),
+      );
+    },
+    refused: async ({ n }) => void refused.push(n),
+  });
+});
+
+/** Contents whose preparation takes until a test ends it. */
+const open = new Map<number, PromiseWithResolvers<void>>();
+beforeEach(() => open.clear());
+
+function ask(queued: Queued, after: readonly number[]): Promise<void> {
+  const answer = Promise.withResolvers<void>();
+  asked.push({ queued, after, answer });
+  return answer.promise;
+}
+
+function change(n: number, nodes: readonly number[] = []): TreeChange {
+  const operation = { op: "setAttr", node: nodes[0] ?? 1, change: {} } as const;
+  const record = { n, instance: "i", epoch: "e", timeNs: 0n, path: "", operation };
+  return { n, state: "recorded", isAwaited: false, names: [], nodes, record };
+}
+
+function save(n: number, node: number, sizeBytes = 10): Save {
+  const record = { n, node, sizeBytes } as unknown as Save["record"];
+  const untried = { failure: undefined, sending: undefined, version: undefined, shownAs: 0 };
+  return { n, node, state: "unsent", isAwaited: false, names: [], record, file: 0, ...untried };
+}
+
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 30; turn++) await Promise.resolve();
+}
+
+function requests(): [number, readonly number[]][] {
+  return asked.map(({ queued, after }) => [queued.n, after]);
+}
+
+async function answer(n: number, failure?: RunnelError): Promise<void> {
+  const last = asked.findLast(({ queued }) => queued.n === n);
+  if (failure === undefined) last?.answer.resolve();
+  else last?.answer.reject(failure);
+  await settle();
+}
+
+test("each is asked for without waiting, to be executed after the one before it", async () => {
+  outbox.add(change(1), save(2, 5), change(3), save(4, 6), change(5));
+  await settle();
+  expect(requests()).toEqual([
+    [1, []],
+    [2, [1]],
+    [3, [2]],
+    [4, [3]],
+    [5, [4]],
+  ]);
+  for (const n of [1, 2, 3, 4, 5]) await answer(n);
+  expect(outbox.size).toBe(0);
+});
+
+test("what a program does next is not asked for before a content that is still being prepared, and contents are prepared together", async () => {
+  open.set(1, Promise.withResolvers());
+  outbox.add(save(1, 5), save(2, 6), change(3));
+  await settle();
+  expect([...prepared.keys()]).toEqual([1, 2]);
+  expect(requests()).toEqual([]);
+  open.get(1)?.resolve();
+  await settle();
+  expect(requests()).toEqual([
+    [1, []],
+    [2, [1]],
+    [3, [2]],
+  ]);
+});
+
+test("a large content holds up what depends on it, and nothing else", async () => {
+  outbox.add(save(1, 5, 2 * MiB), change(2, [6]), change(3, [5]), change(4, [6]));
+  await settle();
+  expect(new Map(requests())).toEqual(
+    new Map([
+      [1, []],
+      [2, []],
+      [3, [2, 1]],
+      [4, [3]],
+    ]),
+  );
+});
+
+test("a refusal is the change's own; what comes after it is sent again, once all of that has failed with it", async () => {
+  outbox.add(change(1), change(2), save(3, 5), change(4));
+  await settle();
+  const taken = new RunnelError("Exists", "make", "The name is taken.");
+  await answer(1, taken);
+  await answer(2, taken);
+  expect(asked).toHaveLength(4);
+  await answer(3, taken);
+  await answer(4, taken);
+  expect(refused).toEqual([1]);
+  expect(requests().slice(4)).toEqual([
+    [2, []],
+    [3, [2]],
+    [4, [3]],
+  ]);
+  for (const n of [2, 3, 4]) await answer(n);
+  expect([outbox.size, refused]).toEqual([0, [1]]);
+});
+
+test("what may pass is tried again in its order after a while, and whoever waits for all is told that the server is full", async () => {
+  outbox.add(change(1), change(2));
+  await settle();
+  const idle = outbox.idle();
+  const full = new RunnelError("NoSpace", "make", "The server's disk is full.");
+  await Promise.all([answer(1, full), answer(2, full), expect(idle).rejects.toMatchObject({ kind: "NoSpace" })]);
+  expect([asked.length, outbox.size, refused]).toEqual([2, 2, []]);
+  await clock.advance(5_000);
+  await settle();
+  expect(requests().slice(2)).toEqual([
+    [1, []],
+    [2, [1]],
+  ]);
+});
+
+test("after a broken line all is sent again in its order, and not before the line is there", async () => {
+  outbox.add(save(1, 5), change(2), change(3));
+  await settle();
+  isConnected = false;
+  const gone = new RunnelError("Unreachable", "write", "The line broke.");
+  for (const n of [1, 2, 3]) await answer(n, gone);
+  await clock.advance(10_000);
+  expect(asked).toHaveLength(3);
+  isConnected = true;
+  outbox.resume();
+  await settle();
+  expect(requests().slice(3)).toEqual([
+    [1, []],
+    [2, [1]],
+    [3, [2]],
+  ]);
+});
+
+test("contents that others may have changed meanwhile are sent side by side; names of such a file wait for it", async () => {
+  isCertain = false;
+  outbox.add(save(1, 5), save(2, 6), change(3, [6]), change(4, [7]));
+  await settle();
+  expect(requests()).toEqual([
+    [1, []],
+    [2, []],
+    [3, [2]],
+    [4, [3]],
+  ]);
+  expect(asked.filter(({ queued }) => isSave(queued))).toHaveLength(2);
+});
