@@ -127,6 +127,25 @@ test("another client that looks is shown what programs here were told, and this 
   expect(readFileSync(join(served, "cached"), "utf8")).toBe("cached before\n");
 }, 120_000);
 
+test("nothing that a program changes waits for the line, whatever it saves again", async () => {
+  await onMount(
+    'cd "$1"; mkdir again; for n in $(seq 1 24); do (yes "content $n" || true) | head -c 5000 > again/$n; done',
+    [drive],
+  );
+  await device.flush(drive);
+  await link.setShape({ rttMs: 700 });
+  const startedMs = performance.now();
+  await onMount(
+    'cd "$1/again"; for n in $(seq 1 24); do (yes "content $n" || true) | head -c 5000 > $n; chmod 600 $n; mv $n moved-$n; mkdir made-$n; done',
+    [drive],
+  );
+  // Each file is saved, changed and moved: with one wait for the server a file it would take 17 seconds.
+  expect(performance.now() - startedMs).toBeLessThan(11_000);
+  await link.setShape({ rttMs: 0 });
+  await device.flush(drive, { up: true });
+  expect(differences(asServed(await pictureOf(served)), asServed(await pictureOf(drive)))).toEqual([]);
+}, 120_000);
+
 test("a drive that ends before all is sent says so, and sends the rest when it is there again, in whatever mode", async () => {
   await link.setShape({ upBitsPerSecond: 100_000, rttMs: 100 });
   await onMount('mkdir "$1/made"; head -c 400000 /dev/urandom > "$1/made/large"; mv "$1/made" "$1/renamed"', [drive]);

@@ -138,8 +138,9 @@ export class Sender {
     };
     try {
       const cut = await this.#cut(record, base, content);
-      // Whoever begins again, or makes the file, has no version that is known to be there.
-      if (base !== undefined && mayStart === undefined && making === undefined) {
+      // Whoever begins again, or makes the file, has no version that is known to be there. In its turn among others it
+      // keeps its number, and is a version of its own.
+      if (base !== undefined && mayStart === undefined && making === undefined && turn === undefined) {
         const result = await this.#sameAgain(record, cut, base);
         if (result !== undefined) return { result, keep: async () => base, release };
       }
