@@ -190,3 +190,28 @@ test("contents that others may have changed meanwhile are sent side by side; nam
   ]);
   expect(asked.filter(({ queued }) => isSave(queued))).toHaveLength(2);
 });
+
+test("what is saved of a file that is open still is not sent for a moment, unless somebody waits", async () => {
+  const open = (n: number): Save => ({ ...save(n, n), file: 7 });
+  const [first, second, third] = [open(1), open(2), open(3)];
+  outbox.add(first);
+  await settle();
+  expect(requests()).toEqual([]);
+  first.file = 0;
+  outbox.pump();
+  await settle();
+  expect(requests()).toEqual([[1, []]]);
+  outbox.add(second, change(4));
+  await settle();
+  expect(asked).toHaveLength(1);
+  await clock.advance(1_000);
+  await settle();
+  expect(requests().slice(1)).toEqual([
+    [2, [1]],
+    [4, [2]],
+  ]);
+  outbox.add({ ...third, n: 5 });
+  outbox.idle().catch(() => undefined);
+  await settle();
+  expect(requests().slice(3)).toEqual([[5, [4]]]);
+});

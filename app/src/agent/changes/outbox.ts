@@ -39,6 +39,8 @@ const CHANGES_UNDER_WAY_MAX = 256;
 const SAVES_UNDER_WAY_MAX = 32;
 /** Size from which on a content holds up only what depends on it. */
 const LARGE_BYTES = 1024 * 1024;
+/** What a program saves of a file that it has open still is likely to be saved again soon, and is not sent so long. */
+const LINGER_MS = 300;
 /** Interval at which what a connected server refused for a while is tried again. */
 const AGAIN_MS = 2_000;
 /** Kinds of failure that say nothing of the change itself, or may pass. */
@@ -55,6 +57,8 @@ export class Outbox {
   /** Changes that programs are being answered for, and that come here next. */
   #expected = 0;
   #savesUnderWay = 0;
+  /** Times until which contents of open files wait, on the boot clock. */
+  readonly #lingering = new WeakMap<Save, number>();
   /** The last one under way of those that are executed one after another. */
   #tail: Sending | undefined;
   #idle: PromiseWithResolvers<void> | undefined;
@@ -99,6 +103,7 @@ export class Outbox {
     if (this.#idle === undefined) {
       this.#idle = Promise.withResolvers<void>();
       this.#idle.promise.catch(() => undefined);
+      this.pump();
     }
     await this.#idle.promise;
   }
@@ -135,7 +140,7 @@ export class Outbox {
   }
 
   #startSave(save: Save): boolean {
-    if (this.#savesUnderWay >= SAVES_UNDER_WAY_MAX) return false;
+    if (this.#savesUnderWay >= SAVES_UNDER_WAY_MAX || this.#lingers(save)) return false;
     const isCertain = this.#deps.isCertain(save);
     const before = isCertain && this.#tail !== undefined ? [this.#tail] : [];
     const isApart = !isCertain || save.record.sizeBytes > LARGE_BYTES;
@@ -148,6 +153,17 @@ export class Outbox {
     };
     if (!isApart) this.#tail = sending;
     this.#follow(sending, this.#deps.sendSave(save, this.making(save.record.node), turn));
+    return true;
+  }
+
+  /** Says whether it is not sent yet, since its file is open and nobody waits. */
+  #lingers(save: Save): boolean {
+    if (save.file === 0 || this.#idle !== undefined) return false;
+    const { clock } = this.#deps;
+    const until = this.#lingering.get(save);
+    if (until !== undefined) return until > clock.bootMs();
+    this.#lingering.set(save, clock.bootMs() + LINGER_MS);
+    clock.after(LINGER_MS, () => this.pump());
     return true;
   }
 

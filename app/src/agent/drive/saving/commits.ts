@@ -251,8 +251,10 @@ export class Commits {
   async closed(file: number): Promise<void> {
     const files = this.#unrecorded.get(file);
     this.#unrecorded.delete(file);
-    const { saves, unsent } = this.#deps;
-    for (const save of saves.closed(file)) {
+    const { saves, unsent, writeBack } = this.#deps;
+    const held = saves.closed(file);
+    writeBack.outbox.pump();
+    for (const save of held) {
       await save.sending;
       if (save.state === "committed") await unsent.settle(save);
     }
