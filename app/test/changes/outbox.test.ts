@@ -21,40 +21,39 @@ let asked: Asked[];
 let refused: number[];
 /** Contents that are being read and compressed, by number. */
 let prepared: Map<number, Turn>;
+/** Contents whose preparation takes until a test ends it. */
+let unprepared: Map<number, PromiseWithResolvers<void>>;
 let outbox: Outbox;
 
 beforeEach(() => {
   clock = new SimulatedClock();
-  [isConnected, isCertain, asked, refused, prepared] = [true, true, [], [], new Map()];
+  [isConnected, isCertain, asked, refused] = [true, true, [], []];
+  [prepared, unprepared] = [new Map(), new Map()];
   outbox = new Outbox({
     clock,
     isConnected: () => isConnected,
     isCertain: () => isCertain,
     sendChange: (queued, after) => ask(queued, after),
-    sendSave: async (save, _making, turn) => {
-      prepared.set(save.n, turn);
-      save.state = "sent";
+    sendSave: async (queued, _making, turn) => {
+      prepared.set(queued.n, turn);
+      queued.state = "sent";
       await turn.comes;
-      await open.get(save.n)?.promise;
-      const answered = ask(save, turn.after);
+      await unprepared.get(queued.n)?.promise;
+      const answered = ask(queued, turn.after);
       turn.opened();
       await answered.then(
-        () => (save.state = "committed"),
-        (error: unknown) => ([save.state, save.failure] = ["unsent", error]),
+        () => (queued.state = "committed"),
+        (error: unknown) => ([queued.state, queued.failure] = ["unsent", error]),
       );
     },
     refused: async ({ n }) => void refused.push(n),
   });
 });
 
-/** Contents whose preparation takes until a test ends it. */
-const open = new Map<number, PromiseWithResolvers<void>>();
-beforeEach(() => open.clear());
-
 function ask(queued: Queued, after: readonly number[]): Promise<void> {
-  const answer = Promise.withResolvers<void>();
-  asked.push({ queued, after, answer });
-  return answer.promise;
+  const answered = Promise.withResolvers<void>();
+  asked.push({ queued, after, answer: answered });
+  return answered.promise;
 }
 
 function change(n: number, nodes: readonly number[] = []): TreeChange {
@@ -99,12 +98,12 @@ test("each is asked for without waiting, to be executed after the one before it"
 });
 
 test("what a program does next is not asked for before a content that is still being prepared, and contents are prepared together", async () => {
-  open.set(1, Promise.withResolvers());
+  unprepared.set(1, Promise.withResolvers());
   outbox.add(save(1, 5), save(2, 6), change(3));
   await settle();
   expect([...prepared.keys()]).toEqual([1, 2]);
   expect(requests()).toEqual([]);
-  open.get(1)?.resolve();
+  unprepared.get(1)?.resolve();
   await settle();
   expect(requests()).toEqual([
     [1, []],
@@ -192,8 +191,8 @@ test("contents that others may have changed meanwhile are sent side by side; nam
 });
 
 test("what is saved of a file that is open still is not sent for a moment, unless somebody waits", async () => {
-  const open = (n: number): Save => ({ ...save(n, n), file: 7 });
-  const [first, second, third] = [open(1), open(2), open(3)];
+  const openFile = (n: number): Save => ({ ...save(n, n), file: 7 });
+  const [first, second, third] = [openFile(1), openFile(2), openFile(3)];
   outbox.add(first);
   await settle();
   expect(requests()).toEqual([]);

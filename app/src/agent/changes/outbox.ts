@@ -14,7 +14,7 @@ export interface OutboxDeps {
   isConnected(): boolean;
   /** Sends a change of names or attributes after others. @throws what it is refused with, or the line's error. */
   sendChange(change: TreeChange, after: readonly number[]): Promise<void>;
-  /** Nobody else can have changed its file since it was recorded. */
+  /** Says that nobody else can have changed its file since it was recorded. */
   isCertain(save: Save): boolean;
   /** Makes one attempt at a content. What it fails with is the save's. */
   sendSave(save: Save, making: Making | undefined, turn: Turn): Promise<void>;
@@ -24,9 +24,9 @@ export interface OutboxDeps {
 
 interface Sending {
   queued: Queued;
-  /** Those that it is executed after. */
+  /** Changes under way that it is executed after. */
   before: readonly Sending[];
-  /** What comes after it need not be executed after it. */
+  /** Set where later ones need not be executed after it. */
   isApart: boolean;
   /** The server has been asked for it: what is asked now comes after it. */
   isOpen: boolean;
@@ -39,7 +39,7 @@ const CHANGES_UNDER_WAY_MAX = 256;
 const SAVES_UNDER_WAY_MAX = 32;
 /** Size from which on a content holds up only what depends on it. */
 const LARGE_BYTES = 1024 * 1024;
-/** What a program saves of a file that it has open still is likely to be saved again soon, and is not sent so long. */
+/** Time for which a content is not sent whose file a program still has open: it is likely to be saved again. */
 const LINGER_MS = 300;
 /** Interval at which what a connected server refused for a while is tried again. */
 const AGAIN_MS = 2_000;
@@ -134,7 +134,7 @@ export class Outbox {
 
   /** @returns false when it has to wait. */
   #start(queued: Queued): boolean {
-    // What came after it has been sent already, and fails as it did.
+    // Later ones have been sent already, and fail as it did.
     if (this.#tail !== undefined && this.#tail.queued.n > queued.n) return false;
     return isSave(queued) ? this.#startSave(queued) : this.#startChange(queued);
   }
