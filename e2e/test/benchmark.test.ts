@@ -110,6 +110,6 @@ test("a part or a size that there is not is refused with the list of those that 
   ]) {
     const { code, stderr } = await run(process.execPath, [MAIN, ...args]);
     expect(code).toBe(2);
-    expect(stderr).toContain("--only lan|30ms|100ms|cable|drive|rsync|sshfs");
+    expect(stderr).toContain("--only lan|30ms|100ms|cable|drive|async|rsync|sshfs");
   }
 });
