@@ -111,7 +111,7 @@ export class SaveRig {
       contents: given,
       saved: () => undefined,
       likelyBases: { of: () => [] },
-      writeBack: { begins: async () => false, enter: () => undefined },
+      writeBack: { begins: async () => false, enter: () => undefined, outbox: { pump: () => undefined } },
     } as unknown as ConstructorParameters<typeof Commits>[0]);
     return this;
   }
