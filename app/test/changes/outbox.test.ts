@@ -16,6 +16,8 @@ interface Asked {
 let clock: SimulatedClock;
 let isConnected: boolean;
 let isCertain: boolean;
+/** A program has not removed the files whose contents are sent. */
+let isWanted: boolean;
 /** All that the server was asked, in order. */
 let asked: Asked[];
 let refused: number[];
@@ -27,7 +29,7 @@ let outbox: Outbox;
 
 beforeEach(() => {
   clock = new SimulatedClock();
-  [isConnected, isCertain, asked, refused] = [true, true, [], []];
+  [isConnected, isCertain, isWanted, asked, refused] = [true, true, true, [], []];
   [prepared, unprepared] = [new Map(), new Map()];
   outbox = new Outbox({
     clock,
@@ -42,8 +44,8 @@ beforeEach(() => {
       const answered = ask(queued, turn.after);
       turn.opened();
       await answered.then(
-        () => (queued.state = "committed"),
-        (error: unknown) => ([queued.state, queued.failure] = ["unsent", error]),
+        () => ([queued.state, queued.version] = ["committed", { node: queued.node, seq: queued.n }]),
+        (error: unknown) => ([queued.state, queued.failure] = [isWanted ? "unsent" : "settled", error]),
       );
     },
     refused: async ({ n }) => void refused.push(n),
@@ -142,6 +144,20 @@ test("a refusal is the change's own; what comes after it is sent again, once all
   ]);
   for (const n of [2, 3, 4]) await answer(n);
   expect([outbox.size, refused]).toEqual([0, [1]]);
+});
+
+test("the removal of a file whose content fails is no refusal of its own", async () => {
+  outbox.add(save(1, 5), change(2, [5]));
+  await settle();
+  isWanted = false;
+  const gone = new RunnelError("Gone", "write", "The version is no longer kept.");
+  // The content is being sent another way when its first attempt has failed what comes after it.
+  await answer(2, gone);
+  expect([refused, asked.length]).toEqual([[], 2]);
+  await answer(1, gone);
+  expect([refused, requests().slice(2)]).toEqual([[], [[2, []]]]);
+  await answer(2);
+  expect(outbox.size).toBe(0);
 });
 
 test("what may pass is tried again in its order after a while, and whoever waits for all is told that the server is full", async () => {

@@ -218,15 +218,17 @@ export class Outbox {
 
   async #ended(sending: Sending, error: unknown): Promise<void> {
     const { queued, before } = sending;
-    sending.hasFailed = isSave(queued) ? queued.state === "unsent" : error !== undefined;
+    sending.hasFailed = isSave(queued) ? queued.version === undefined : error !== undefined;
+    // A content that nobody wants any more may fail too, and is not sent again.
+    const isWanted = isSave(queued) ? queued.state === "unsent" : sending.hasFailed;
     // It fails with what one before it failed with, which may be under way again.
-    const isInherited = sending.hasFailed && before.some((each) => each.hasFailed || this.#isAgain(each));
-    const isPassing = sending.hasFailed && (isInherited || isRunnelError(error, ...PASSING));
-    if (sending.hasFailed && !isPassing && !isSave(queued))
+    const isInherited = isWanted && before.some((each) => each.hasFailed || this.#isAgain(each));
+    const isPassing = isWanted && (isInherited || isRunnelError(error, ...PASSING));
+    if (isWanted && !isPassing && !isSave(queued))
       await this.#deps.refused(queued, error instanceof RunnelError ? error : failed(error));
     // A save that is planned anew has another number.
     for (const [number, each] of this.#sending) if (each === sending) this.#sending.delete(number);
-    if (this.#tail === sending) this.#tail = undefined;
+    if (this.#tail === sending) this.#tail = [...this.#sending.values()].findLast(({ isApart }) => !isApart);
     const made = madeBy(queued);
     if (made !== undefined) this.#makes.delete(made);
     if (isSave(queued)) this.#savesUnderWay--;
@@ -244,9 +246,9 @@ export class Outbox {
     this.#mayBeIdle();
   }
 
-  /** Says whether a content is being sent once more: what is asked now comes after that. */
+  /** Says whether it has not ended: it may be sent once more, and what is asked from here on comes after that. */
   #isAgain(sending: Sending): boolean {
-    if (!isSave(sending.queued) || sending.queued.state !== "sent") return false;
+    if (this.#sending.get(sending.queued.n) !== sending) return false;
     if (sending.isOpen) [sending.isOpen, sending.opened] = [false, Promise.withResolvers()];
     return true;
   }
