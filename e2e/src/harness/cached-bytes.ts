@@ -9,5 +9,9 @@ const BLOCK_BYTES = 512;
 export function cachedBytes(cache: string): number {
   const files = readdirSync(cache, { recursive: true, withFileTypes: true });
   const contents = files.filter((each) => each.isFile() && each.parentPath.includes("contents"));
-  return contents.reduce((sum, each) => sum + BLOCK_BYTES * statSync(join(each.parentPath, each.name)).blocks, 0);
+  // Some may be evicted meanwhile.
+  const blocks = contents.map(
+    (each) => statSync(join(each.parentPath, each.name), { throwIfNoEntry: false })?.blocks ?? 0,
+  );
+  return BLOCK_BYTES * blocks.reduce((sum, each) => sum + each, 0);
 }
