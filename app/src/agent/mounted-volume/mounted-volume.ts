@@ -1,6 +1,6 @@
 // A mount as the control API sees it. Engines are for open-mount.ts (or a simulation) to choose; wiring.ts puts the
 // services around a volume and a drive together, lifecycle.ts begins and ends them.
-import { type Predicate, ROOT_NODE, RunnelError, sleep } from "@runnel/shared";
+import { type Predicate, ROOT_NODE, RunnelError } from "@runnel/shared";
 import { RemoveTree } from "../drive/remove-tree.ts";
 import { evict } from "../pins/evict.ts";
 import type { Mount, MountSettings, Unsent, UnsentFiles } from "../mount.ts";
@@ -136,8 +136,10 @@ export class MountedVolume implements Mount {
   private async sendWhatWaits(): Promise<void> {
     const { commits, writeBack, session, clock } = this.deps;
     await commits.idle();
-    if (!session.isResponsive) return;
-    const sent = writeBack.sent().catch(() => undefined);
-    await Promise.race([sent, sleep(clock, UNMOUNT_SENDS_MS)]);
+    if (!session.isResponsive || writeBack.outbox.size === 0) return;
+    const over = Promise.withResolvers<void>();
+    const timer = clock.after(UNMOUNT_SENDS_MS, over.resolve);
+    await Promise.race([writeBack.sent().catch(() => undefined), over.promise]);
+    timer.cancel();
   }
 }
