@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Sandbox, asServed, differences, onMount, pictureOf, waitFor } from "../src/harness/index.ts";
+import { Sandbox, asServed, differences, onMount, pictureOf, waitForMount } from "../src/harness/index.ts";
 import type { Device, LinkEmulator, ServerProcess } from "../src/harness/index.ts";
 
 const RESUME_MS = 30_000;
@@ -50,8 +50,8 @@ async function status(): Promise<Status> {
   return found;
 }
 
-async function waitForState(state: string): Promise<void> {
-  await waitFor(async () => (await status()).state === state, RESUME_MS, `the state ${state}`);
+async function waitForState(wanted: string): Promise<void> {
+  await waitForMount(device, ({ state }) => state === wanted, RESUME_MS, `the state ${wanted}`);
 }
 
 /** All that a program does to files, in a folder that it makes. */
