@@ -11,6 +11,7 @@ import type {
   Operation,
   OperationId,
   OperationResult,
+  PlanRequest,
   Planned,
 } from "../meta/meta-store.ts";
 import { encodeRecord } from "./record.ts";
@@ -27,24 +28,41 @@ export interface Submission {
   holder: Holder | undefined;
 }
 
+/** Stands for what is in the queue, for those that are to be done only if it is. */
+export interface Ticket {
+  /** Reason for which it was not done. */
+  refusal?: unknown;
+}
+
+/** Place in the queue that a submission is to have. */
+export interface Placing {
+  /** Submissions before it: it is refused as the first of them that is, and may be decided together with them. */
+  after?: readonly Ticket[];
+  /** Called at once with its own ticket. */
+  queued?: ((ticket: Ticket) => void) | undefined;
+}
+
 export interface Committed {
   result: OperationResult;
   change: Change | undefined;
   isRepeated: boolean;
 }
 
-interface Queued extends Submission {
-  /** Tells of an external change whether it is superseded; asked when all that came before has been committed. */
-  isSuperseded?: () => boolean;
+interface Waiting {
+  ticket: Ticket;
+  after: readonly Ticket[];
   resolve(planned: Planned): void;
   reject(error: unknown): void;
 }
 
+interface Queued extends Submission, Waiting {
+  /** Tells of an external change whether it is superseded; asked when all that came before has been committed. */
+  isSuperseded?: () => boolean;
+}
+
 /** Submissions that are one, found when their turn has come. */
-interface Group {
+interface Group extends Waiting {
   find(): Promise<readonly Submission[]>;
-  resolve(last: Committed): void;
-  reject(error: unknown): void;
 }
 
 /** A commit that everybody sees. */
@@ -123,18 +141,16 @@ export class CommitQueue {
    * Resolves when the commit is durable and indexed. @throws the planner's error, or NoSpace / Io of the log: then
    * nothing happened; HappensLater.
    */
-  async submit(submission: Submission): Promise<Committed> {
-    const planned = await this.#plan(submission);
-    if (!planned.ok) throw rebuildError(planned.error, submission.operation.op);
-    return planned;
+  async submit(submission: Submission, placing?: Placing): Promise<Committed> {
+    return committedOf(await this.#plan(submission, placing), submission.operation.op);
   }
 
   /**
    * Submits operations that are one: all happen or none, and nothing between them. Returns the last one's answer.
    * `find` is asked when nothing else is being committed. @throws as `submit`, and what `find` does.
    */
-  submitBatch(find: Group["find"]): Promise<Committed> {
-    return new Promise((resolve, reject) => this.#enqueue({ find, resolve, reject }));
+  async submitBatch(find: Group["find"], placing?: Placing): Promise<Committed> {
+    return committedOf(await inQueue(placing, (waiting) => this.#enqueue({ ...waiting, find })), "commit");
   }
 
   /**
@@ -157,8 +173,8 @@ export class CommitQueue {
     while (this.#running !== undefined) await this.#running;
   }
 
-  #plan(submission: Omit<Queued, "resolve" | "reject">): Promise<Planned> {
-    return new Promise((resolve, reject) => this.#enqueue({ ...submission, resolve, reject }));
+  #plan(submission: Submission & Pick<Queued, "isSuperseded">, placing?: Placing): Promise<Planned> {
+    return inQueue(placing, (waiting) => this.#enqueue({ ...submission, ...waiting }));
   }
 
   #enqueue(queued: Queued | Group): void {
@@ -175,6 +191,7 @@ export class CommitQueue {
       const [first] = this.#queue;
       if (first !== undefined && isGroup(first)) {
         this.#queue.shift();
+        if (isRefused(first)) continue;
         await this.#commitGroup(first).catch((error: unknown) => first.reject(error));
         continue;
       }
@@ -211,6 +228,7 @@ export class CommitQueue {
     }
     this.#queue.splice(0, batch.length);
     return batch.filter((queued) => {
+      if (isRefused(queued)) return false;
       const isSuperseded = queued.isSuperseded?.() === true;
       if (isSuperseded) queued.resolve(SUPERSEDED);
       return !isSuperseded;
@@ -229,7 +247,7 @@ export class CommitQueue {
     if (this.#failure !== undefined) throw this.#failure;
     await this.#deps.space.ensure(batch.length, recordBytes(batch));
     const wallNs = this.#deps.clock.wallNs();
-    const planned = await this.#deps.meta.plan(batch.map(({ id, operation }) => ({ id, operation, wallNs })));
+    const planned = await this.#deps.meta.plan(planRequests(batch, wallNs));
     const places = new Map<number, RecordPlace>();
     let end = this.#indexedTo;
     const logged: Logged[] = [];
@@ -297,6 +315,48 @@ export class CommitQueue {
     }
     this.#full = undefined;
   }
+}
+
+/** Makes the promise of what waits in the queue, whose ticket tells how that ended. */
+function inQueue({ after = [], queued }: Placing = {}, enqueue: (waiting: Waiting) => void): Promise<Planned> {
+  return new Promise((resolve, reject) => {
+    const ticket: Ticket = {};
+    enqueue({
+      ticket,
+      after,
+      resolve: (planned) => {
+        if (!planned.ok) ticket.refusal = rebuildError(planned.error, "commit");
+        resolve(planned);
+      },
+      reject: (error) => {
+        ticket.refusal = error;
+        reject(error);
+      },
+    });
+    queued?.(ticket);
+  });
+}
+
+/** @throws what it was refused with. */
+function committedOf(planned: Planned, operation: string): Committed {
+  if (!planned.ok) throw rebuildError(planned.error, operation);
+  return planned;
+}
+
+/** Refuses what comes after something that was refused. */
+function isRefused({ after, reject }: Waiting): boolean {
+  const refused = after.find(({ refusal }) => refusal !== undefined);
+  if (refused !== undefined) reject(refused.refusal);
+  return refused !== undefined;
+}
+
+function planRequests(batch: readonly (Submission & Partial<Queued>)[], wallNs: bigint): PlanRequest[] {
+  const indexes = new Map(batch.map(({ ticket }, index) => [ticket, index]));
+  return batch.map(({ id, operation, after = [] }) => {
+    // The others have been done.
+    const together = after.map((ticket) => indexes.get(ticket)).filter((index) => index !== undefined);
+    return { id, operation, wallNs, ...(together.length === 0 ? {} : { after: together }) };
+  });
 }
 
 /** Whatever changed the tree is logged; what did not (repetitions, refusals, recipes computed anew) is not. */

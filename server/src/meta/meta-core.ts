@@ -80,11 +80,14 @@ export class MetaCore implements SyncMetaStore {
     this.#contents = new Map();
     this.#engine.transactions.begin(false);
     return this.#orRollback(() => {
-      const planned = batch.map((request, index) => {
-        const { planned: answer, content } = planRequest(this.#engine.write, request);
+      const planned: store.Planned[] = [];
+      for (const [index, request] of batch.entries()) {
+        const refused = request.after?.map((before) => planned[before]).find((before) => before?.ok === false);
+        const { planned: answer, content } =
+          refused === undefined ? planRequest(this.#engine.write, request) : { planned: refused, content: undefined };
         if (content !== undefined) this.#contents.set(index, content);
-        return answer;
-      });
+        planned.push(answer);
+      }
       this.#engine.transactions.park();
       return planned;
     });

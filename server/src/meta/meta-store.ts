@@ -149,6 +149,8 @@ export interface PlanRequest {
   operation: Operation | ExternalOperation;
   /** The wall clock at commit, for ctime. */
   wallNs: bigint;
+  /** Indexes of requests before it in the batch: it is refused as the first of them that is. */
+  after?: readonly number[];
   /** Set when rolling the log forward: apply exactly this, do not decide again. */
   replayed?: { seq: number; change: Change | undefined; result: OperationResult };
 }
@@ -204,7 +206,7 @@ export interface MetaStore {
   /**
    * Decides a batch of operations in order, each seeing those before it, and applies them in an open transaction.
    * Nothing is visible to reads until `commit`; `rollback` undoes all. One batch is open at a time; the next `plan`
-   * waits. A refused operation changes nothing, the others go on.
+   * waits. A refused operation changes nothing, the others go on, but for those `after` it.
    * @throws Corrupt (or Io, NoSpace): no batch is open then.
    */
   plan(batch: readonly PlanRequest[]): Promise<Planned[]>;

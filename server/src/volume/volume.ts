@@ -10,7 +10,7 @@ import type { MetaStore, Operation, OperationId, OperationResult } from "../meta
 import { ChunkIndexer } from "./chunk-indexer.ts";
 import { COMMIT_LOG_FORMAT, encodeRecord, isExternal } from "../commit-log/record.ts";
 import { CommitQueue } from "../commit-log/queue.ts";
-import type { Committed, Published, Submission } from "../commit-log/queue.ts";
+import type { Committed, Placing, Published, Submission } from "../commit-log/queue.ts";
 import { FreeSpace } from "../commit-log/free-space.ts";
 import { LogKeeper } from "../commit-log/keeper.ts";
 import { RecipeCache } from "./recipe-cache.ts";
@@ -252,6 +252,7 @@ export class Volume {
     id: OperationId | undefined,
     holder: Holder | undefined,
     data: Uint8Array,
+    placing?: Placing,
   ): Promise<Committed & { acknowledged: Promise<void> }> {
     if (operation.op === "make" || operation.op === "link") this.content.checkName(operation.name);
     if (operation.op === "rename") this.content.checkName(operation.toName);
@@ -259,7 +260,7 @@ export class Volume {
       operation.op === "remove" && operation.isFolder ? this.content.checkExcluded(operation.node) : undefined;
     // An operation that need not wait keeps its place.
     if (checked !== undefined) await checked;
-    const committed = await this.queue.submit({ operation, id, data, holder });
+    const committed = await this.queue.submit({ operation, id, data, holder }, placing);
     return { ...committed, acknowledged: this.acknowledged(committed.result.seq, holder, id?.n ?? 0) };
   }
 
@@ -271,8 +272,9 @@ export class Volume {
     find: () => Promise<readonly Submission[]>,
     id: OperationId,
     holder: Holder | undefined,
+    placing?: Placing,
   ): Promise<Committed & { acknowledged: Promise<void> }> {
-    const committed = await this.queue.submitBatch(find);
+    const committed = await this.queue.submitBatch(find, placing);
     return { ...committed, acknowledged: this.acknowledged(committed.result.seq, holder, id.n) };
   }
 

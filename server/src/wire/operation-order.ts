@@ -1,17 +1,27 @@
 // Operations of an attachment that are under way, and how they ended: for those that are to be executed after others
 // (W29), or name what others made (W63).
 import { RecentMap, RunnelError } from "@runnel/shared";
+import type { Ticket } from "../commit-log/queue.ts";
 import type { MetaStore, OperationResult } from "../meta/meta-store.ts";
 
 /** Place of an operation among the others. */
 export interface Turn {
   /**
-   * Resolves when it may be executed, with what those before it came to. @throws the reason for which one of them
-   * failed.
+   * Resolves when those before it are in the commit queue or executed, with the tickets that it is to be queued behind.
+   * @throws the reason for which one of them failed meanwhile.
    */
+  tickets: Promise<readonly Ticket[]>;
+  /** Resolves when those before it have been executed, with what they came to. @throws as `tickets`. */
   before: Promise<Results>;
+  /** Reports that it is in the commit queue. */
+  queued(ticket: Ticket): void;
   /** Reports the result; to be called when it has been executed. */
   executed(result: OperationResult): void;
+}
+
+interface Running {
+  queued: Promise<Ticket | undefined>;
+  executed: Promise<OperationResult>;
 }
 
 /** Results of operations that others come after. */
@@ -57,7 +67,7 @@ const FAILED_MAX = 4096;
 export class OperationOrder {
   private readonly meta: Pick<MetaStore, "result">;
   private readonly instance: string;
-  private readonly running = new Map<number, Promise<OperationResult>>();
+  private readonly running = new Map<number, Running>();
   private readonly failed = new RecentMap<number, RunnelError>(FAILED_MAX);
 
   constructor(meta: Pick<MetaStore, "result">, instance: string) {
@@ -75,26 +85,44 @@ export class OperationOrder {
    * `executed`, or throws.
    */
   async run<T>({ n, received, but = [], after = [] }: Numbered, work: (turn: Turn) => Promise<T>): Promise<T> {
-    const { promise, resolve, reject } = Promise.withResolvers<OperationResult>();
-    promise.catch(() => undefined);
-    const before = Promise.all(
-      after.map(async (each) => {
-        const running = each < n ? this.running.get(each) : undefined;
-        return [each, await (running ?? this.ended(each, n, received, but))] as const;
-      }),
-    ).then((results) => new Results(new Map(results)));
-    before.catch(() => undefined);
-    this.running.set(n, promise);
+    const executed = Promise.withResolvers<OperationResult>();
+    const queued = Promise.withResolvers<Ticket | undefined>();
+    const running = { queued: queued.promise, executed: executed.promise };
+    const earlier = after.map((each) => {
+      const found = each < n ? this.running.get(each) : undefined;
+      return { n: each, ...(found ?? this.asEnded(each, n, received, but)) };
+    });
+    const tickets = Promise.all(earlier.map((each) => each.queued)).then((all) =>
+      all.filter((ticket) => ticket !== undefined),
+    );
+    const before = Promise.all(earlier.map(async (each) => [each.n, await each.executed] as const)).then(
+      (results) => new Results(new Map(results)),
+    );
+    for (const each of [queued.promise, executed.promise, tickets, before]) each.catch(() => undefined);
+    this.running.set(n, running);
     this.failed.delete(n);
+    const done = (result: OperationResult): void => {
+      queued.resolve(undefined);
+      executed.resolve(result);
+    };
     try {
-      return await work({ before, executed: resolve });
+      return await work({ tickets, before, queued: queued.resolve, executed: done });
     } catch (error) {
       if (error instanceof RunnelError) this.failed.set(n, error);
-      reject(error);
+      queued.reject(error);
+      executed.reject(error);
       throw error;
     } finally {
-      if (this.running.get(n) === promise) this.running.delete(n);
+      if (this.running.get(n) === running) this.running.delete(n);
     }
+  }
+
+  private asEnded(...of: Parameters<OperationOrder["ended"]>): {
+    queued: Promise<undefined>;
+    executed: Promise<OperationResult | undefined>;
+  } {
+    const executed = this.ended(...of);
+    return { queued: executed.then(() => undefined), executed };
   }
 
   /**

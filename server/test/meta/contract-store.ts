@@ -27,6 +27,28 @@ function describeBatches(using: Using): void {
   );
 
   test(
+    "refuses of a batch what comes after something refused, with its reason, and goes on with the others",
+    using(async (h) => {
+      const node = await h.make(ROOT, "a");
+      const make = (name: string, after: number[]): PlanRequest => {
+        const attributes = FILE;
+        return { ...h.request({ op: "make", folder: ROOT, name, node: node + 1 + name.length, attributes }), after };
+      };
+      const requests = [make("a", []), make("bb", [0]), make("ccc", [1]), make("dddd", []), make("eeeee", [3])];
+      const planned = await h.store.plan(requests);
+      expect(planned.map((each) => (each.ok ? "done" : each.error.detail))).toEqual([
+        { node },
+        { node },
+        { node },
+        "done",
+        "done",
+      ]);
+      await h.store.commit(new Map(), { segment: 0, offset: 0 });
+      expect((await h.store.list(ROOT, "", 9)).map(({ name }) => name)).toEqual(["a", "dddd", "eeeee"]);
+    }),
+  );
+
+  test(
     "reads see nothing of an open batch, do not wait for it, and see all of it after its commit",
     using(async (h) => {
       const node = await h.newNode();

@@ -1,6 +1,6 @@
 // Operations that name others to be executed after.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { LIMITS, ROOT_NODE, encodeRecipe } from "@runnel/shared";
+import { LIMITS, ROOT_NODE, encodeRecipe, sleep } from "@runnel/shared";
 import { OperationOrder } from "../../src/wire/operation-order.ts";
 import { ServerRig, instanceOf, kindOf } from "./server-rig.ts";
 import type { Attached } from "./server-rig.ts";
@@ -89,6 +89,35 @@ describe("an operation after others", () => {
     release();
     const [{ seq: first }, { seq: second }] = await wire.rig.run(Promise.all([slow, after]));
     expect(second).toBeGreaterThan(first);
+  });
+
+  test("[W29] is made durable together with them, however many there are; what comes after a failure is not done", async () => {
+    const nodes = [await one.make(ROOT_NODE, "a"), await one.make(ROOT_NODE, "b")];
+    await wire.rig.settle();
+    const { log } = wire.rig.volume as unknown as { log: { append(records: Uint8Array[]): Promise<unknown> } };
+    const append = log.append.bind(log);
+    let syncs = 0;
+    log.append = async (records) => {
+      syncs++;
+      await sleep(wire.rig.clock, 5);
+      return append(records);
+    };
+    const chain = Array.from({ length: 60 }, (_, index) => {
+      const n = 10 + index;
+      const after = index === 0 ? [] : [n - 1];
+      if (index !== 40) return one.start("setAttr", { node: nodes[0], change: { mode: n }, after }, n);
+      const taken = { folder: ROOT_NODE, name: "b", node: one.newNode(), attributes: one.attributes("file") };
+      return one.start("make", taken, n);
+    });
+    const outcomes = await wire.rig.run(Promise.allSettled(chain));
+    const isDone = outcomes.map(({ status }) => status === "fulfilled");
+    expect(isDone).toEqual(isDone.map((_, index) => index < 40));
+    expect(await wire.rig.volume.meta.node(nodes[0] ?? 0)).toMatchObject({ mode: 49 });
+    for (const outcome of outcomes.slice(40))
+      expect(outcome).toMatchObject({ reason: { kind: "Exists", detail: { node: nodes[1] } } });
+    // The first goes alone, and the others come meanwhile.
+    expect(syncs).toBeLessThanOrEqual(3);
+    await wire.rig.settle();
   });
 
   test("[W29] fails with the reason of the one that failed, and so does what is after it; nothing is changed", async () => {

@@ -5,7 +5,9 @@ import type { AttributeChange, RequestOf } from "@runnel/shared";
 import { RunnelError, encodeCbor } from "@runnel/shared";
 import type { Operation, OperationId, OperationResult } from "../../meta/meta-store.ts";
 import { removalsOf } from "../../volume/whole-tree.ts";
-import type { Numbered, Results } from "../operation-order.ts";
+import type { Placing } from "../../commit-log/queue.ts";
+import { Results } from "../operation-order.ts";
+import type { Numbered, Turn } from "../operation-order.ts";
 import type { Call } from "./call.ts";
 
 const NO_DATA = new Uint8Array(0);
@@ -21,11 +23,12 @@ function asHandler<Request extends NumberedRequest>(
 ): (request: Request, call: Call) => Promise<OperationResult> {
   return async (request, { attachment, volume }) => {
     attachment.forgetUpTo(request.received, request.but);
-    return attachment.order.run(inOrder(request), async ({ before, executed }) => {
-      const operation = asOperation(request, await before);
+    return attachment.order.run(inOrder(request), async (turn) => {
+      const { results, placing } = await placeOf(request, turn);
+      const operation = asOperation(request, results);
       const id = { ...operationId(attachment.instance, request.n, operation), ...timed(request.timeNs) };
-      const { result, acknowledged } = await volume.submit(operation, id, attachment.holder, NO_DATA);
-      executed(result);
+      const { result, acknowledged } = await volume.submit(operation, id, attachment.holder, NO_DATA, placing);
+      turn.executed(result);
       await acknowledged;
       return result;
     });
@@ -76,14 +79,19 @@ export async function serveRemoveAll(
 ): Promise<OperationResult> {
   const { instance, holder, order } = attachment;
   attachment.forgetUpTo(request.received, request.but);
-  return order.run(inOrder(request), async ({ before, executed }) => {
-    const results = await before;
+  return order.run(inOrder(request), async (turn) => {
+    const { results, placing } = await placeOf(request, turn);
     const { name, asOf, n, timeNs, isPartial = false } = request;
     const tree = { folder: results.node(request.folder), name, node: results.node(request.node), asOf, isPartial };
     const digest = digestOf(encodeCbor({ op: "removeAll", ...tree }));
     const id: OperationId = { instance, n, digest, ...timed(timeNs) };
-    const { result, acknowledged } = await volume.submitBatch(() => removalsOf(volume, tree, id, holder), id, holder);
-    executed(result);
+    const { result, acknowledged } = await volume.submitBatch(
+      () => removalsOf(volume, tree, id, holder),
+      id,
+      holder,
+      placing,
+    );
+    turn.executed(result);
     await acknowledged;
     return result;
   });
@@ -91,12 +99,28 @@ export async function serveRemoveAll(
 
 /** Completes what a request says of its place: whoever names the result of another is after it. */
 export function inOrder<Request extends { after?: readonly number[] | undefined }>(request: Request): Request {
-  const named: number[] = [];
-  for (const field of REFERRING) {
-    const said = (request as Partial<Record<string, unknown>>)[field];
-    if (typeof said === "number" && said < 0) named.push(-said);
-  }
+  const named = operationsNamed(request);
   return named.length === 0 ? request : { ...request, after: [...new Set([...(request.after ?? []), ...named])] };
+}
+
+/**
+ * Resolves when a request's turn has come, with the results that it names and its place in the commit queue. One that
+ * names none need not wait until those before it have been executed: the queue decides them together.
+ */
+export async function placeOf(request: object, turn: Turn): Promise<{ results: Results; placing: Placing }> {
+  const { tickets, before, queued } = turn;
+  const results = operationsNamed(request).length === 0 ? NO_RESULTS : await before;
+  return { results, placing: { after: await tickets, queued } };
+}
+
+const NO_RESULTS = new Results(new Map());
+
+function operationsNamed(request: object): number[] {
+  const said = REFERRING.map((field) => (request as Partial<Record<string, unknown>>)[field]);
+  return said
+    .filter((value) => typeof value === "number")
+    .filter((value) => value < 0)
+    .map((value) => -value);
 }
 
 /** Fields that may be the result of another operation (W63). */

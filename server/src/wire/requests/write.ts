@@ -6,9 +6,9 @@ import type { Operation, OperationResult } from "../../meta/meta-store.ts";
 import { HappensLater } from "../../commit-log/queue.ts";
 import type { FinishedWrite, WriteSession } from "../../upload/write-session.ts";
 import type { Attachment } from "../attachment.ts";
-import type { Turn } from "../operation-order.ts";
+import type { Results, Turn } from "../operation-order.ts";
 import type { Call } from "./call.ts";
-import { digestOfOpening, digestOfWrite, givenAttributes, inOrder, isSameOpening, timed } from "./change.ts";
+import { digestOfOpening, digestOfWrite, givenAttributes, inOrder, isSameOpening, placeOf, timed } from "./change.ts";
 
 type Request = RequestOf<"write">;
 
@@ -50,7 +50,7 @@ async function storedResult(
 ): Promise<OperationResult | undefined> {
   const done = await volume.meta.result(instance, request.n);
   if (done === undefined) return undefined;
-  if (!isSameOpening(done.digest, digestOfOpening(await placed(request, turn)))) {
+  if (!isSameOpening(done.digest, digestOfOpening(openingOf(request, await turn.before)))) {
     throw new RunnelError("Invalid", "write", `Operation ${request.n} was another one before.`, {
       detail: { rule: "operation id" },
     });
@@ -60,13 +60,10 @@ async function storedResult(
   return done.result;
 }
 
-/** Returns its node and the base version, once the operations before it have been executed. */
-async function placed({ node, base, sizeBytes }: Request, turn: Turn): Promise<Placed> {
-  const results = await turn.before;
+/** Returns the fields with what it names of the results of others. */
+function openingOf({ node, base, sizeBytes }: Request, results: Results): Pick<Request, "node" | "base" | "sizeBytes"> {
   return { node: results.node(node), base: results.version(base), sizeBytes };
 }
-
-type Placed = Pick<Request, "node" | "base" | "sizeBytes">;
 
 async function openSession(
   { volume, instance, holder }: Attachment,
@@ -97,12 +94,13 @@ async function commit(
   let release: (() => void) | undefined;
   try {
     // Data that arrives is taken in meanwhile; only the commit is after others.
-    const opening = await placed(request, turn);
+    const { results, placing } = await placeOf(request, turn);
+    const opening = openingOf(request, results);
     const { node, base } = opening;
     release = await volume.content.reserve(content.sizeBytes - stagedBytes);
     const operation: Operation = { op: "write", node, base, content, attributes: givenAttributes(attributes) };
     const id = { instance, n, digest: digestOfWrite(digestOfOpening(opening), oid), ...timed(timeNs) };
-    const { result, isRepeated, acknowledged } = await volume.submit(operation, id, holder, data);
+    const { result, isRepeated, acknowledged } = await volume.submit(operation, id, holder, data, placing);
     // A repetition that was executed before has staged in vain.
     if (isRepeated) await session.discard();
     else await session.handOver();
