@@ -195,6 +195,17 @@ export class Agent {
     this.#record();
   }
 
+  /** Pauses drives, or ends their pauses, for this mount and those after it; `untilMs` undefined: not paused. */
+  async pause(mounts: readonly Mount[], untilMs: number | null | undefined): Promise<void> {
+    const sinceMs = Number(this.deps.clock.wallNs() / 1_000_000n);
+    for (const { settings } of mounts) {
+      if (untilMs === undefined) delete settings.pause;
+      else settings.pause = { sinceMs, untilMs };
+    }
+    this.#record();
+    await Promise.all(mounts.map((mount) => mount.pauseChanged()));
+  }
+
   /** A drive that cannot be guarded is one all the same. */
   async #guard({ settings: { mountpoint }, ended }: Mount): Promise<void> {
     try {
@@ -359,6 +370,7 @@ function placeOf({ settings: { url, mountpoint } }: WithSettings): MountRecord {
 }
 
 function recordOf(mount: WithSettings): MountRecord {
-  const { cacheFolder, cacheBytes, mapOwner, isAsync, usesFsKit, secretPath, isKept } = mount.settings;
-  return { ...placeOf(mount), options: { cacheFolder, cacheBytes, mapOwner, isAsync, usesFsKit, secretPath, isKept } };
+  const { cacheFolder, cacheBytes, mapOwner, isAsync, usesFsKit, secretPath, isKept, pause } = mount.settings;
+  const options = { cacheFolder, cacheBytes, mapOwner, isAsync, usesFsKit, secretPath, isKept, pause };
+  return { ...placeOf(mount), options };
 }

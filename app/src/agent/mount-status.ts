@@ -88,6 +88,10 @@ const ServerStatus = z.object({
 });
 export type ServerStatus = z.infer<typeof ServerStatus>;
 
+/** Time in which nothing crosses the line of a drive; wall clock, `untilMs` null: until a person resumes it. */
+export const Pause = z.object({ sinceMs: count, untilMs: count.nullable() });
+export type Pause = z.infer<typeof Pause>;
+
 export const MountStatus = z.object({
   url: z.string(),
   volume: z.string(),
@@ -99,6 +103,11 @@ export const MountStatus = z.object({
   isReadOnly: z.boolean(),
   /** Why the server does not let this device in, or cannot serve the volume now; null: neither is so. */
   refusal: z.string().nullable(),
+  /**
+   * null: it is not paused. `until`: its end in words, "until 14:00". `reminders`: how often a person was to be
+   * reminded of it.
+   */
+  pause: Pause.extend({ until: z.string(), reminders: count }).nullable(),
   /** A sentence for a person about the state. */
   sentence: z.string(),
   epoch: z.string(),

@@ -6,6 +6,7 @@ import type {
   FoundEntry,
   MountStatistics,
   MountStatus,
+  Pause,
   PinStatus,
   UnsentFile,
 } from "./mount-status.ts";
@@ -37,6 +38,8 @@ export interface MountSettings {
   secretPath?: string;
   /** Mapped again after the agent has ended, until a person unmounts it. May change while the drive is there. */
   isKept?: boolean;
+  /** Nothing crosses the line until it ends. May change while the drive is there. */
+  pause?: Pause;
   /** A dead agent's drive is still mounted there, and gives way to this one. */
   replacesDead?: boolean;
 }
@@ -100,6 +103,10 @@ export interface Mount {
   folder(path: string, range: FolderRange): Promise<FolderPage>;
   /** Frees what is cached of a file, or below a folder. @throws NotFound; Busy where it is pinned. */
   evict(path: string): Promise<Evicted>;
+  /**
+   * Takes the pause that the settings have now. Resolves when nothing crosses the line any more, or all may again.
+   */
+  pauseChanged(): Promise<void>;
   /**
    * Ends the mount; what could not be sent is kept for the next one at this place. @throws Busy without `force` while
    * programs use the drive.

@@ -27,6 +27,8 @@ export const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   unmount: async () => commandOf((await import("../verbs/drives/unmount.ts")).unmount),
   reconnect: async () => commandOf((await import("../verbs/drives/reconnect.ts")).reconnect),
   set: async () => commandOf((await import("../verbs/drives/set.ts")).set),
+  pause: async () => commandOf((await import("../verbs/pauses/pause.ts")).pause),
+  resume: async () => commandOf((await import("../verbs/pauses/resume.ts")).resume),
   flush: async () => commandOf((await import("../verbs/flush.ts")).flush),
   unsent: async () => commandOf((await import("../verbs/unsent.ts")).unsent),
   status: async () => commandOf((await import("../verbs/status.ts")).status),

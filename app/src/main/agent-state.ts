@@ -14,6 +14,7 @@ export type DriveFacts = Pick<
   | "conflicts"
   | "problems"
   | "sentence"
+  | "pause"
 >;
 
 export interface Place {

@@ -3,6 +3,8 @@ import { mountSchemas } from "../verbs/drives/mount.ts";
 import { openPageSchemas } from "../verbs/open-page.ts";
 import { reconnectSchemas } from "../verbs/drives/reconnect.ts";
 import { statusSchemas } from "../verbs/status.ts";
+import { pauseSchemas } from "../verbs/pauses/pause.ts";
+import { resumeSchemas } from "../verbs/pauses/resume.ts";
 import { unmountSchemas } from "../verbs/drives/unmount.ts";
 import { viewSchemas } from "../verbs/view.ts";
 
@@ -13,4 +15,6 @@ export const AGENT_TABLE = {
   mount: mountSchemas,
   unmount: unmountSchemas,
   reconnect: reconnectSchemas,
+  pause: pauseSchemas,
+  resume: resumeSchemas,
 };

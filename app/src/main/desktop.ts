@@ -6,6 +6,7 @@ import { AgentWatch, type AgentWatchDeps } from "./agent-watch.ts";
 import { inviteAmong } from "./invite-link.ts";
 import { Notices } from "./notices.ts";
 import type { Shell, WindowKind } from "./shell.ts";
+import { endOfPause, type PauseEnd } from "./pause-ends.ts";
 import { type Route, trayMenu } from "./tray-menu.ts";
 
 /** Word of the command line: no window at first. */
@@ -121,6 +122,8 @@ export class Desktop {
       openFolder: (mountpoint) => this.#attempt(() => this.#openFolder(mountpoint)),
       unmount: (mountpoint) => this.#attempt(() => this.#unmount(mountpoint)),
       mapAgain: (place) => this.#attempt(() => this.#mapAgain(place)),
+      pause: (mountpoint, end) => this.#attempt(() => this.#pause(mountpoint, end)),
+      resume: (mountpoint) => this.#attempt(() => this.#resume(mountpoint)),
       startAgent: () => this.#watch.wake(),
       setStartsAtLogin: (starts) => this.#attempt(() => this.#setStartsAtLogin(starts)),
       quit: () => shell.quit(),
@@ -160,7 +163,16 @@ export class Desktop {
   }
 
   async #mapAgain({ url, mountpoint }: Place): Promise<void> {
-    await this.#watch.client?.ask("mount", { url, mountpoint, mode: "sync" });
+    await this.#watch.client?.ask("mount", { url, mountpoint });
+  }
+
+  async #pause(mountpoint: string | undefined, end: PauseEnd): Promise<void> {
+    const untilMs = endOfPause(end, Number(this.#deps.clock.wallNs() / 1_000_000n));
+    await this.#watch.client?.ask("pause", { mountpoint, untilMs });
+  }
+
+  async #resume(mountpoint: string | undefined): Promise<void> {
+    await this.#watch.client?.ask("resume", { mountpoint });
   }
 
   async #setStartsAtLogin(starts: boolean): Promise<void> {

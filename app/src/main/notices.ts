@@ -23,6 +23,8 @@ interface KnownDrive {
   /** Sentences by what stays the same of them: a figure that changes is no new problem. */
   problems: ReadonlyMap<string, string>;
   refusal: string | null;
+  /** Number of reminders of a pause that a person was to get. */
+  reminders: number;
   /** Runs while it is offline and nobody was told. */
   timer: Timer | undefined;
   isToldOffline: boolean;
@@ -88,15 +90,17 @@ export class Notices {
       });
     if (now.refusal !== null && before.refusal === null)
       this.tell({ title: `${name} needs you`, body: now.refusal, opens: "/" });
+    if (drive.pause !== null && now.reminders > before.reminders)
+      this.tell({ title: `${name} is still paused`, body: drive.sentence, opens: "/" });
     for (const [likeness, problem] of now.problems)
       if (!before.problems.has(likeness)) this.tell({ title: `${name} has a problem`, body: problem, opens: "/" });
     return { ...now, ...this.#followLine(drive, before) };
   }
 
   #followLine(drive: DriveFacts, { timer, isToldOffline }: KnownDrive): Pick<KnownDrive, "timer" | "isToldOffline"> {
-    const { mountpoint, state, refusal, unsentFiles, unsentNames } = drive;
+    const { mountpoint, state, refusal, pause, unsentFiles, unsentNames } = drive;
     const name = nameOf(mountpoint);
-    if (state === "offline" && refusal === null) {
+    if (state === "offline" && refusal === null && pause === null) {
       if (isToldOffline) return { timer: undefined, isToldOffline };
       return { timer: timer ?? this.#clock.after(OFFLINE_MS, () => this.#lost(mountpoint)), isToldOffline };
     }
@@ -133,16 +137,18 @@ const NOTHING: KnownDrive = {
   conflicts: new Set(),
   problems: new Map(),
   refusal: null,
+  reminders: 0,
   timer: undefined,
   isToldOffline: false,
 };
 
-function factsOf({ conflicts, problems, refusal }: DriveFacts): KnownDrive {
+function factsOf({ conflicts, problems, refusal, pause }: DriveFacts): KnownDrive {
   return {
     ...NOTHING,
     conflicts: new Set(conflicts.map(({ path }) => path)),
     problems: new Map(problems.map((problem) => [problem.replaceAll(/\d+/g, "0"), problem])),
     refusal,
+    reminders: pause?.reminders ?? 0,
   };
 }
 

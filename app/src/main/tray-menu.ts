@@ -1,6 +1,7 @@
 // The menu of the icon: everything that a person can do, for desktops that show nothing but the menu. Pure.
 import type { AgentState, DriveFacts, Place } from "./agent-state.ts";
 import { headOfState, nameOf } from "./agent-state.ts";
+import { PAUSE_ENDS, type PauseEnd } from "./pause-ends.ts";
 import type { Menu, MenuItem } from "./shell.ts";
 
 /** Routes of the window. */
@@ -11,6 +12,9 @@ export interface MenuActs {
   openFolder(mountpoint: string): void;
   unmount(mountpoint: string): void;
   mapAgain(place: Place): void;
+  /** `mountpoint` undefined: all drives. */
+  pause(mountpoint: string | undefined, how: PauseEnd): void;
+  resume(mountpoint: string | undefined): void;
   startAgent(): void;
   setStartsAtLogin(starts: boolean): void;
   quit(): void;
@@ -32,6 +36,7 @@ export function trayMenu(state: AgentState, startsAtLogin: boolean | undefined, 
     [
       ...drives.map((drive) => driveItem(drive, acts)),
       ...lost.map((place) => lostItem(place, acts)),
+      ...(drives.length > 1 ? [pauseItem(drives, undefined, "All Drives", acts)] : []),
       page("Add a Drive…", "/add"),
     ],
     [
@@ -45,12 +50,33 @@ export function trayMenu(state: AgentState, startsAtLogin: boolean | undefined, 
   ];
 }
 
-function driveItem({ mountpoint, sentence }: DriveFacts, acts: MenuActs): MenuItem {
+const END_LABELS: Record<PauseEnd, string> = {
+  hour: "For One Hour",
+  tomorrow: "Until Tomorrow Morning",
+  resume: "Until I Resume",
+};
+
+/** Resumes where all are paused, else pauses. */
+function pauseItem(
+  drives: readonly DriveFacts[],
+  mountpoint: string | undefined,
+  which: string,
+  acts: MenuActs,
+): MenuItem {
+  if (drives.every(({ pause }) => pause !== null))
+    return { label: `Resume ${which}`.trim(), act: () => acts.resume(mountpoint) };
+  const items = PAUSE_ENDS.map((end) => ({ label: END_LABELS[end], act: () => acts.pause(mountpoint, end) }));
+  return { label: `Pause ${which}`.trim(), items };
+}
+
+function driveItem(drive: DriveFacts, acts: MenuActs): MenuItem {
+  const { mountpoint, sentence } = drive;
   return {
     label: short(nameOf(mountpoint)),
     items: [
       { label: short(sentence) },
       { label: "Open Folder", act: () => acts.openFolder(mountpoint) },
+      pauseItem([drive], mountpoint, "", acts),
       { label: "Unmount", act: () => acts.unmount(mountpoint) },
     ],
   };

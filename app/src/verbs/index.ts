@@ -21,6 +21,8 @@ import { set } from "./drives/set.ts";
 import { stats } from "./stats.ts";
 import { status } from "./status.ts";
 import { stop } from "./stop.ts";
+import { pause } from "./pauses/pause.ts";
+import { resume } from "./pauses/resume.ts";
 import { unmount } from "./drives/unmount.ts";
 import { unpin } from "./pins/unpin.ts";
 import { unsent } from "./unsent.ts";
@@ -35,6 +37,8 @@ export const AGENT_VERBS = {
   unmount,
   reconnect,
   set,
+  pause,
+  resume,
   flush,
   unsent,
   status,

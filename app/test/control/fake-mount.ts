@@ -49,6 +49,7 @@ export class FakeMount implements Mount {
       hasLease: true,
       isReadOnly: false,
       refusal: null,
+      pause: this.settings.pause === undefined ? null : { ...this.settings.pause, until: "until 8:00", reminders: 0 },
       sentence: "Connected. Everything is on the server.",
       epoch: "00".repeat(16),
       seq: 7,
@@ -141,6 +142,8 @@ export class FakeMount implements Mount {
   async evict(): Promise<Evicted> {
     return { files: 3, bytes: 4096, filesInUse: 1, filesPinned: 2 };
   }
+
+  async pauseChanged(): Promise<void> {}
 
   async unmount(force: boolean): Promise<Unsent> {
     if (this.#volume === "busy" && !force) throw new RunnelError("Busy", "unmount", "Programs use the drive.");

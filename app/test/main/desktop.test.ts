@@ -275,6 +275,10 @@ describe("the menu", () => {
       "Docs",
       "  Connected.",
       "  Open Folder",
+      "  Pause",
+      "    For One Hour",
+      "    Until Tomorrow Morning",
+      "    Until I Resume",
       "  Unmount",
       "Old (not mapped)",
       "  Map Again",
@@ -300,9 +304,32 @@ describe("the menu", () => {
     await settle();
     expect(shell.openedFolders).toEqual(["/home/ada/Docs"]);
     expect(agents.asked).toContain('unmount {"mountpoint":"/home/ada/Docs","force":false}');
-    expect(agents.asked).toContain('mount {"url":"wss://host:1/old","mountpoint":"/home/ada/Old","mode":"sync"}');
+    expect(agents.asked).toContain('mount {"url":"wss://host:1/old","mountpoint":"/home/ada/Old"}');
     expect(shell.menuLines()).toContain("  [x] Start at Login");
     expect(new URL(shell.windows.get("full")?.page.url ?? "").pathname).toBe("/savings");
     expect(shell.hasQuit).toBe(true);
+  });
+
+  test("pauses a drive, or all, and resumes them", async () => {
+    await begin("--quiet");
+    const [docs, music] = [driveFacts(), driveFacts({ mountpoint: "/home/ada/Music" })];
+    const pause = { sinceMs: 0, untilMs: null, until: "until you resume it", reminders: 0 };
+    agents.show([docs, { ...music, pause }]);
+    await settle();
+    shell.choose("Docs", "Pause", "For One Hour");
+    shell.choose("Music", "Resume");
+    shell.choose("Pause All Drives", "Until I Resume");
+    agents.show([docs, music].map((drive) => ({ ...drive, pause })));
+    await settle();
+    shell.choose("Resume All Drives");
+    await settle();
+    const hourMs = Number(clock.wallNs() / 1_000_000n) + 3_600_000;
+    expect(agents.asked.filter((each) => /^(pause|resume)/.test(each))).toEqual([
+      `pause {"mountpoint":"/home/ada/Docs","untilMs":${hourMs}}`,
+      'resume {"mountpoint":"/home/ada/Music"}',
+      'pause {"untilMs":null}',
+      "resume {}",
+    ]);
+    expect(shell.menuLines()).toContain("  Resume");
   });
 });

@@ -8,6 +8,7 @@ export function driveFacts(changes: Partial<DriveFacts> = {}): DriveFacts {
     mountpoint: "/home/ada/Docs",
     state: "connected",
     refusal: null,
+    pause: null,
     unsentFiles: 0,
     unsentNames: 0,
     conflicts: [],

@@ -60,6 +60,20 @@ test("a drive is lost once it has been offline for a while, and only then is it 
   ]);
 });
 
+test("a pause is no loss of the line; a person is reminded of one without an end", async () => {
+  const paused = (reminders: number): ReturnType<typeof driveFacts> => {
+    const pause = { sinceMs: 0, untilMs: null, until: "until you resume it", reminders };
+    return driveFacts({ state: "offline", pause, sentence: "Paused until you resume it." });
+  };
+  notices.update([paused(1)]);
+  await clock.advance(2 * OFFLINE_MS);
+  expect(told).toEqual([]);
+  notices.update([paused(2)]);
+  notices.update([paused(2)]);
+  notices.update([driveFacts()]);
+  expect(told).toEqual(["Docs is still paused | Paused until you resume it. | /"]);
+});
+
 test("a drive that is unmounted while it is offline is not told to be lost", async () => {
   notices.update([driveFacts()]);
   notices.update([driveFacts({ state: "offline" })]);

@@ -9,6 +9,7 @@ const DRIVE: DriveFacts = {
   state: "connected",
   isReadOnly: false,
   refusal: null,
+  pause: null,
   unsentFiles: 0,
   unsentNames: 0,
   conflicts: [],
@@ -20,7 +21,7 @@ const UPLOAD = { direction: "up" as const, files: 3, leftMs: 120_000, waitsFor: 
 const FACTS: Record<ViewState, Partial<HeadFacts>> = {
   fine: { drives: [DRIVE] },
   working: { drives: [DRIVE], transfers: [UPLOAD] },
-  paused: { drives: [{ ...DRIVE, isPaused: true }] },
+  paused: { drives: [{ ...DRIVE, pause: { until: "until 14:00" } }] },
   offline: { drives: [{ ...DRIVE, state: "offline", unsentFiles: 4 }] },
   attention: { drives: [{ ...DRIVE, conflicts: [{ path: "report.docx" }] }] },
 };
@@ -64,7 +65,7 @@ describe("the head", () => {
       "Connected, reading the folder list of /mnt/docs.",
       null,
     ],
-    ["a pause", FACTS.paused, "Paused.", "Resume it to go on."],
+    ["a pause", FACTS.paused, "Paused until 14:00.", "Resume it to go on: runnel resume"],
     [
       "no server",
       FACTS.offline,

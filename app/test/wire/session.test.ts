@@ -4,6 +4,7 @@ import { inlineExecutor } from "@runnel/native";
 import {
   type Channel,
   Connection,
+  type Link,
   type NodeState,
   type SimulatedLine,
   SeededRandom,
@@ -36,6 +37,8 @@ const ROOT: NodeState = {
 };
 
 interface Told {
+  /** The server's ends of the connections that there were. */
+  links: Link[];
   session: Session;
   clock: SimulatedClock;
   line: SimulatedLine;
@@ -48,6 +51,7 @@ async function attached(termMs: number, wasUsed = true, delayMs = DELAY_MS): Pro
   const clock = new SimulatedClock();
   const network = new SimulatedNetwork(clock, new SeededRandom(1));
   let questions = 0;
+  const links: Link[] = [];
   const serve = async (channel: Channel, operation: string): Promise<void> => {
     if (operation === "hello") {
       channel.end({ protocol: 1, software: "test server", termMs: 0, features: ["example.later"] });
@@ -63,6 +67,7 @@ async function attached(termMs: number, wasUsed = true, delayMs = DELAY_MS): Pro
     channel.end();
   };
   await network.listen("127.0.0.1", PORT, (link) => {
+    links.push(link);
     void new Connection({ link, isClient: false, clock, executor, opened: serve, closed: () => undefined });
   });
   const line = network.line({ delayMs });
@@ -95,13 +100,52 @@ async function attached(termMs: number, wasUsed = true, delayMs = DELAY_MS): Pro
   const starting = session.start();
   await clock.advance(20 * DELAY_MS);
   await starting;
-  return { session, clock, line, leases };
+  return { session, clock, line, links, leases };
 }
 
 test("[W178] the server's features can be asked for, and unknown ones do nothing", async () => {
   const { session } = await attached(TIMING.leaseTermMs);
   expect(session.features).toEqual(["example.later"]);
   expect(session.isConnected).toBe(true);
+});
+
+describe("a suspension", () => {
+  test("gives the lease and the connection back, and nothing crosses the line until it ends", async () => {
+    const { session, clock, leases, links } = await attached(TIMING.leaseTermMs);
+    const asked = session.ask("stat", { nodes: [1] });
+    asked.catch(() => undefined);
+    const suspending = session.suspend("Paused until 14:00.");
+    expect([session.isResponsive, session.hasLease, leases.at(-1)?.untilMs]).toEqual([false, false, 0]);
+    await clock.advance(4 * DELAY_MS);
+    await suspending;
+    await expect(asked).rejects.toMatchObject({ kind: "Unreachable", message: "Paused until 14:00." });
+    const crossed = links.reduce((sum, link) => sum + link.receivedBytes + link.sentBytes, 0);
+    const beganMs = clock.bootMs();
+    for (const waiting of [session.current(), session.responsive(60_000), session.call("stat", { nodes: [1] })])
+      await expect(waiting).rejects.toMatchObject({ kind: "Unreachable", message: "Paused until 14:00." });
+    expect(clock.bootMs()).toBe(beganMs);
+    await clock.advance(300_000);
+    expect([links.length, links.reduce((sum, link) => sum + link.receivedBytes + link.sentBytes, 0)]).toEqual([
+      1,
+      crossed,
+    ]);
+    session.wake();
+    await clock.advance(20 * DELAY_MS);
+    expect([session.isResponsive, links.length]).toEqual([true, 2]);
+  });
+
+  test("that begins while it connects lets it not connect, and ends with the session", async () => {
+    const { session, clock, line, links } = await attached(TIMING.leaseTermMs);
+    line.cut();
+    await clock.runUntil(() => links.length > 1, 60_000);
+    await session.suspend("Paused.");
+    await clock.advance(60_000);
+    expect([session.isConnected, links.length]).toEqual([false, 2]);
+    await session.suspend("Paused for longer.");
+    expect(session.why).toBe("Paused for longer.");
+    await session.close();
+    expect(session.isConnected).toBe(false);
+  });
 });
 
 describe("the lease", () => {

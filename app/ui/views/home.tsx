@@ -1,5 +1,18 @@
 // Home: how the drives are, whether the machine may be switched off, what moves now, what happened lately.
-import { ArrowDown, ArrowUp, Ellipsis, FolderOpen, HardDrive, Plus, Power, PowerOff, Send, Trash2 } from "lucide-react";
+import {
+  ArrowDown,
+  ArrowUp,
+  Ellipsis,
+  FolderOpen,
+  HardDrive,
+  Pause,
+  Play,
+  Plus,
+  Power,
+  PowerOff,
+  Send,
+  Trash2,
+} from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { formatBytes, formatDuration, formatPercent, formatRate } from "@runnel/shared/ui/format.ts";
@@ -10,6 +23,7 @@ import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
 import { Empty, Notice, Pending, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
 import { Progress } from "@runnel/shared/ui/widgets/progress.tsx";
 import { StateIcon } from "@runnel/shared/ui/widgets/state-icon.tsx";
+import { endOfPause, PAUSE_ENDS } from "../../src/main/pause-ends.ts";
 import type { ActivityItem } from "../../src/agent/view/history.ts";
 import type { DriveItem, TransferItem } from "../../src/agent/view/views.ts";
 import { type AgentView, say, useAgent } from "../agent.ts";
@@ -83,12 +97,17 @@ function unsentOf({ unsentFiles, unsentNames }: DriveItem): number {
 function MayStop({ drives }: { drives: readonly DriveItem[] }): ReactNode {
   const count = drives.reduce((sum, drive) => sum + unsentOf(drive), 0);
   const size = formatBytes(drives.reduce((sum, { unsentBytes }) => sum + unsentBytes, 0));
+  const isPaused = drives.some((drive) => drive.pausedUntil !== null && unsentOf(drive) > 0);
   const isOffline = drives.some((drive) => drive.state === "offline" && unsentOf(drive) > 0);
   if (drives.length === 0) return null;
   if (count === 0) return <Notice icon={<PowerOff size={ICON} aria-hidden="true" />}>{say("mayStopYes")}</Notice>;
   return (
     <Notice tone="warning" icon={<Power size={ICON} aria-hidden="true" />}>
-      {isOffline ? say("mayStopOffline", { count }) : say("mayStopNo", { count, size })}
+      {isPaused
+        ? say("mayStopPaused", { count })
+        : isOffline
+          ? say("mayStopOffline", { count })
+          : say("mayStopNo", { count, size })}
     </Notice>
   );
 }
@@ -112,7 +131,17 @@ export function NoDrives(): ReactNode {
 
 function DriveRow({ drive }: { drive: DriveItem }): ReactNode {
   const { calls } = useAgent();
-  const { key: mountpoint, url, state, sentence, unsentBytes, cacheBytes, cacheLimitBytes, problems } = drive;
+  const {
+    key: mountpoint,
+    url,
+    state,
+    sentence,
+    unsentBytes,
+    cacheBytes,
+    cacheLimitBytes,
+    problems,
+    pausedUntil,
+  } = drive;
   const unsent = unsentOf(drive);
   const [isAsking, setAsking] = useState(false);
   const [problem, setProblem] = useState("");
@@ -124,6 +153,16 @@ function DriveRow({ drive }: { drive: DriveItem }): ReactNode {
   };
   const open = (): void => ask("open", { mountpoint, path: "" });
   const flush = (): void => ask("flush", { mountpoint, applied: false });
+  const pauses = PAUSE_ENDS.map((end) => ({
+    label: say("drivePause", { end }),
+    icon: <Pause size={16} aria-hidden="true" />,
+    choose: () => ask("pause", { mountpoint, untilMs: endOfPause(end, Date.now()) }),
+  }));
+  const resume = {
+    label: say("driveResume"),
+    icon: <Play size={16} aria-hidden="true" />,
+    choose: () => ask("resume", { mountpoint }),
+  };
   return (
     <li>
       <StateIcon state={state} />
@@ -145,6 +184,7 @@ function DriveRow({ drive }: { drive: DriveItem }): ReactNode {
         items={[
           { label: say("driveOpen"), icon: <FolderOpen size={16} aria-hidden="true" />, choose: open },
           { label: say("driveFlush"), icon: <Send size={16} aria-hidden="true" />, choose: flush },
+          ...(pausedUntil === null ? pauses : [resume]),
           {
             label: say("driveUnmount"),
             icon: <Trash2 size={16} aria-hidden="true" />,

@@ -24,6 +24,9 @@ export const WORDS = {
   mayStopOffline:
     "{count, plural, one {# change is} other {# changes are}} only on this machine. They stay over a restart and are sent once the server answers.",
 
+  mayStopPaused:
+    "{count, plural, one {# change is} other {# changes are}} only on this machine. They stay over a restart and are sent once you resume.",
+
   drives: "Drives",
   driveCache: "{size} of {limit} kept here",
   driveUnsent: "{count, plural, one {# change} other {# changes}} to send, {size}",
@@ -31,6 +34,8 @@ export const WORDS = {
   driveMenu: "Actions for {name}",
   driveUnmount: "Unmount",
   driveFlush: "Send everything now",
+  drivePause: "Pause {end, select, hour {for one hour} tomorrow {until tomorrow morning} other {until I resume}}",
+  driveResume: "Resume",
   unmountTitle: "Unmount {name}?",
   unmountConsequence:
     "Programs that have files there open must close them first. Everything that was saved stays on the server; what was not yet sent is kept here and sent when it is mapped again.",

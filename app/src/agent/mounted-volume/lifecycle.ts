@@ -12,6 +12,7 @@ import type { UnsentContents } from "../drive/saving/unsent-contents.ts";
 import type { UnsentSaves } from "../drive/saving/unsent.ts";
 import type { Tree } from "../drive/tree.ts";
 import type { VolumeSpace } from "../drive/volume-space.ts";
+import type { DrivePause } from "../pauses/drive-pause.ts";
 import type { Pins } from "../pins/pins.ts";
 import type { ReadAhead } from "../transfer/read-ahead.ts";
 import type { PushSubscriptions } from "../transfer/push-subscriptions.ts";
@@ -45,6 +46,7 @@ export interface LifecycleDeps extends MountDeps {
   feedApplier: FeedApplier;
   volumeSpace: VolumeSpace;
   pins: Pins;
+  drivePause: DrivePause;
   incidents: Incidents;
   watch: MountWatch;
 }
@@ -77,10 +79,13 @@ export class Lifecycle {
    * mounted then.
    */
   async begin(): Promise<void> {
-    const { session, wholeListing, tree, drive, requestHandler, replica, pins, watch, release } = this.deps;
+    const { session, wholeListing, tree, drive, requestHandler, replica, pins, drivePause, watch, release } = this.deps;
     try {
       const isKnown = this.showKnown();
-      if (isKnown) this.restoreUnsent();
+      if (isKnown) {
+        this.restoreUnsent();
+        await drivePause.begin();
+      } else delete this.deps.settings.pause;
       await session.start(isKnown);
       await wholeListing.root();
       await tree.entries(ROOT_NODE);
@@ -155,9 +160,11 @@ export class Lifecycle {
     if (!isConnected) {
       subscriptions.disconnected();
       if (this.wasConnected) log(`offline: ${why}`);
-      if (!this.wasOffline && !this.isEnding) watch.happened("offline", "", why);
+      // A person knows of what that person asked for.
+      const isOutage = !this.isEnding && !this.deps.session.isSuspended;
+      if (!this.wasOffline && isOutage) watch.happened("offline", "", why);
       this.wasConnected = false;
-      this.wasOffline = true;
+      this.wasOffline ||= isOutage;
       return;
     }
     if (this.wasOffline) watch.happened("online");
@@ -213,7 +220,9 @@ export class Lifecycle {
   }
 
   private async closeAll(reason: string): Promise<void> {
-    const { commits, pins, readAhead, subscriptions, unsent, writeBack, session, watch, release } = this.deps;
+    const { commits, pins, drivePause, readAhead, subscriptions, unsent, writeBack, session, watch, release } =
+      this.deps;
+    drivePause.close();
     await commits.idle();
     writeBack.outbox.close();
     const pinsClosed = pins.close();

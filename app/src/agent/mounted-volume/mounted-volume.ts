@@ -124,6 +124,10 @@ export class MountedVolume implements Mount {
     return this.deps.tree.real(found.state.node);
   }
 
+  pauseChanged(): Promise<void> {
+    return this.deps.drivePause.changed();
+  }
+
   async unmount(force: boolean): Promise<Unsent> {
     const { drive, lifecycle, unsent, changes } = this.deps;
     if (!lifecycle.isEnding) await drive.close(force);

@@ -6,6 +6,17 @@ export function rightChanged(isReadOnly: boolean): string {
   return `${now}. Unmount the drive and mount it again.`;
 }
 
+/** `until`: the end of the pause. */
+export function pausedSentence(
+  until: string,
+  { mode, unsentFiles, unsentNames }: Pick<MountStatus, "mode" | "unsentFiles" | "unsentNames">,
+): string {
+  const all = unsentFiles + unsentNames;
+  const waits = all === 0 ? "" : ` ${all} ${all === 1 ? "change waits" : "changes wait"} here.`;
+  const may = mode === "async" ? "read and changed." : "read, and nothing can be changed.";
+  return `Paused ${until}.${waits} Files that are here can be ${may}`;
+}
+
 /** `refusal`: why the server does not let this device in. */
 export function sentenceOf(
   state: MountStatus["state"],

@@ -1,13 +1,14 @@
 // Says how a mount is: its state, what waits, what went wrong.
 import type { ServerStatus, MountStatus } from "../mount-status.ts";
 import type { Pins } from "../pins/pins.ts";
+import type { DrivePause } from "../pauses/drive-pause.ts";
 import type { OwnChanges } from "../changes/own-changes.ts";
 import type { UnsentSaves } from "../drive/saving/unsent.ts";
 import type { FullDisks } from "../full-disks.ts";
 import type { Session } from "../wire/session.ts";
 import { askVolumeStatus } from "../wire/volume-status.ts";
 import type { Incidents } from "./incidents.ts";
-import { rightChanged, sentenceOf } from "./sentences.ts";
+import { pausedSentence, rightChanged, sentenceOf } from "./sentences.ts";
 import type { MountDeps } from "./mount-deps.ts";
 
 export interface StatusDeps extends Pick<
@@ -19,17 +20,21 @@ export interface StatusDeps extends Pick<
   changes: OwnChanges;
   fullDisks: FullDisks;
   pins: Pins;
+  drivePause: Pick<DrivePause, "status">;
   incidents: Incidents;
   epoch(): string;
 }
 
 export async function statusOf(deps: StatusDeps, asksServer: boolean): Promise<MountStatus> {
   const { session, settings, isReadOnly, incidents } = deps;
-  const server = asksServer ? await serverStatus(deps) : null;
+  const server = asksServer && !session.isSuspended ? await serverStatus(deps) : null;
   const facts = deps.replica.facts();
   const unsent = deps.unsent.list();
   const unsentNames = deps.changes.treeChanges().length;
   const right = session.mayOnlyRead === isReadOnly ? [] : [rightChanged(session.mayOnlyRead)];
+  const pause = deps.drivePause.status();
+  const mode = settings.isAsync ? "async" : "sync";
+  const waiting = { unsentFiles: unsent.length, unsentNames };
   const state = session.isResponsive ? (facts?.isWhole === true ? "connected" : "listing") : "offline";
   return {
     url: settings.url,
@@ -38,14 +43,17 @@ export async function statusOf(deps: StatusDeps, asksServer: boolean): Promise<M
     state,
     hasLease: session.hasLease,
     isReadOnly,
-    refusal: session.isResponsive ? null : (session.refusal ?? null),
-    sentence: sentenceOf(state, { unsentFiles: unsent.length, unsentNames }, session.refusal, isReadOnly),
+    refusal: session.isResponsive || pause !== null ? null : (session.refusal ?? null),
+    pause,
+    sentence:
+      pause === null
+        ? sentenceOf(state, waiting, session.refusal, isReadOnly)
+        : pausedSentence(pause.until, { mode, ...waiting }),
     epoch: deps.epoch(),
     seq: facts?.seq ?? 0,
-    mode: settings.isAsync ? "async" : "sync",
-    unsentFiles: unsent.length,
+    mode,
+    ...waiting,
     unsentBytes: unsent.reduce((sum, commit) => sum + commit.sizeBytes, 0),
-    unsentNames,
     waiting: deps.changes.waiting(),
     conflicts: incidents.conflicts(),
     problems: [

@@ -18,6 +18,7 @@ import { VolumeSpace } from "../drive/volume-space.ts";
 import { Xattrs } from "../drive/xattrs.ts";
 import { FullDisks } from "../full-disks.ts";
 import type { MountSettings } from "../mount.ts";
+import { DrivePause, type DrivePauseDeps } from "../pauses/drive-pause.ts";
 import { Pins } from "../pins/pins.ts";
 import type { Replica } from "../replica/replica.ts";
 import { ReadAhead } from "../transfer/read-ahead.ts";
@@ -155,7 +156,11 @@ export function wire(deps: MountDeps) {
   });
   const answering = wireAnswering({ ...deps, ...connection, ...reading, ...saving, writeBack, likelyBases, problem });
   const folderList = new FolderList({ ...deps, pins });
-  const services = { ...connection, ...reading, ...saving, ...answering, writeBack, pins, folderList, incidents };
+  const { session, watch } = connection;
+  const happened: DrivePauseDeps["happened"] = (kind, path, detail) => watch.happened(kind, path, detail);
+  const drivePause = new DrivePause({ ...deps, session, happened });
+  const views = { pins, drivePause, folderList, incidents };
+  const services = { ...connection, ...reading, ...saving, ...answering, ...views, writeBack };
   const lifecycle = new Lifecycle({ ...deps, ...services });
   return { ...services, lifecycle };
 }

@@ -25,6 +25,10 @@ export function describeActivity(entry: Pick<ActivityEntry, "kind" | "folder" | 
       return `Changed here and elsewhere: ${filesOf(entry)}. Both are kept.`;
     case "problem":
       return detail;
+    case "paused":
+      return `Paused${why}.`;
+    case "resumed":
+      return `Resumed.${why}`;
   }
 }
 

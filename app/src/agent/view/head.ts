@@ -21,7 +21,7 @@ export interface DriveFacts {
   mountpoint: string;
   state: "listing" | "connected" | "offline";
   isReadOnly: boolean;
-  isPaused?: boolean;
+  pause: { until: string } | null;
   refusal: string | null;
   unsentFiles: number;
   unsentNames: number;
@@ -71,7 +71,7 @@ function attentionOf({ mountpoint, refusal, problems, conflicts }: DriveFacts): 
 
 /** Speaks for all drives that are offline. */
 function offlineHead(drives: readonly DriveFacts[]): Head | undefined {
-  const offline = drives.filter((drive) => drive.state === "offline" && drive.refusal === null);
+  const offline = drives.filter((drive) => drive.state === "offline" && drive.refusal === null && drive.pause === null);
   const [first] = offline;
   if (first === undefined) return undefined;
   const waiting = unsentOf(offline);
@@ -81,14 +81,16 @@ function offlineHead(drives: readonly DriveFacts[]): Head | undefined {
 }
 
 function pausedHead(drives: readonly DriveFacts[]): Head | undefined {
-  const paused = drives.filter(({ isPaused }) => isPaused === true);
+  const paused = drives.filter(({ pause }) => pause !== null);
   if (paused.length === 0) return undefined;
   const waiting = unsentOf(paused);
-  const which = paused.length === drives.length ? "Paused." : `Paused: ${namesOf(paused)}.`;
+  const ends = [...new Set(paused.map(({ pause }) => pause?.until))];
+  const until = ends.length === 1 ? ` ${ends[0]}` : "";
+  const which = paused.length === drives.length ? `Paused${until}.` : `Paused${until}: ${namesOf(paused)}.`;
   return {
     state: "paused",
     sentence: waiting === 0 ? which : `${which} ${countOf(waiting)}.`,
-    next: "Resume it to go on.",
+    next: "Resume it to go on: runnel resume",
   };
 }
 

@@ -15,6 +15,8 @@ export const HAPPENINGS = [
   "refused",
   "conflict",
   "problem",
+  "paused",
+  "resumed",
 ] as const;
 export type HappeningKind = (typeof HAPPENINGS)[number];
 

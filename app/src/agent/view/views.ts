@@ -42,6 +42,8 @@ export interface DriveItem extends ViewItem, Head {
   cacheLimitBytes: number;
   conflicts: number;
   problems: string[];
+  /** Its end in words; null: it is not paused. */
+  pausedUntil: string | null;
 }
 
 export interface TransferItem extends ViewItem, Omit<LiveTransfer, "id"> {
@@ -151,6 +153,7 @@ function driveItem(status: MountStatus): DriveItem {
     cacheLimitBytes,
     conflicts: conflicts.length,
     problems: problems.slice(0, SENTENCES_MAX).map((problem) => clip(problem)),
+    pausedUntil: status.pause?.until ?? null,
   };
 }
 

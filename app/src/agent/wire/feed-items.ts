@@ -1,5 +1,7 @@
 // Gives each item of the feed to whoever it is for, and has it acknowledged where the protocol asks for that.
-import type { Channel, FeedFromServer } from "@runnel/shared";
+import type { Channel, Connection, FeedFromServer } from "@runnel/shared";
+import { FEED_FROM_SERVER, RunnelError, check, fromSystemError, isRunnelError } from "@runnel/shared";
+import { unreachable } from "./refusals.ts";
 import type { Lease } from "./lease.ts";
 import type { SessionEvents } from "./session-deps.ts";
 import { supply } from "./supply.ts";
@@ -11,11 +13,42 @@ interface FeedReceivers {
   writeLease: WriteLease;
   /** The server is there, and cannot answer anything now. */
   toldToWait(): void;
-  acknowledge(seq: number): void;
 }
 
-export function takeFeedItem(item: FeedFromServer, feed: Channel, receivers: FeedReceivers): void {
-  const { events, lease, writeLease, toldToWait, acknowledge } = receivers;
+/** Takes the feed in the order of the connection: whoever gets the answer to a change finds it applied. */
+export function followFeed(connection: Connection, feed: Channel, receivers: FeedReceivers): void {
+  const end = (error: unknown): void => {
+    // Requests that wait on the connection are asked again on the next one, whyever the server ended this feed.
+    const known = fromSystemError(error, "feed");
+    connection.close(isRunnelError(known, "Invalid") ? known : unreachable("feed", known));
+  };
+  let unacknowledged = 0;
+  /** Items that came in one turn of the loop are acknowledged together: acks are cumulative. */
+  const acknowledge = (seq: number): void => {
+    if (unacknowledged === 0) {
+      queueMicrotask(() => {
+        feed.send(["ack", unacknowledged]);
+        unacknowledged = 0;
+      });
+    }
+    unacknowledged = seq;
+  };
+  feed.result().then(() => end(new RunnelError("Unreachable", "feed", "The server ended the feed.")), end);
+  feed.listen((message) => {
+    try {
+      takeFeedItem(check(FEED_FROM_SERVER, message, "feed item"), feed, receivers, acknowledge);
+    } catch (error) {
+      end(error);
+    }
+  });
+}
+
+function takeFeedItem(
+  item: FeedFromServer,
+  feed: Channel,
+  { events, lease, writeLease, toldToWait }: FeedReceivers,
+  acknowledge: (seq: number) => void,
+): void {
   switch (item[0]) {
     case "changes": {
       events.changes?.(item[1], item[2] ?? []);

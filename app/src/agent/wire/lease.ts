@@ -50,7 +50,6 @@ export class Lease {
   private usedMs = 0;
   private isIdle = false;
   private timer: Timer | undefined;
-  private isEnded = false;
 
   constructor(deps: LeaseDeps) {
     this.deps = deps;
@@ -79,9 +78,8 @@ export class Lease {
     this.asked.clear();
   }
 
-  /** Gives the lease up for good. */
-  end(): void {
-    this.isEnded = true;
+  /** Gives the lease up, and asks for none before the next attachment. */
+  giveUp(): void {
     this.timer?.cancel();
     this.set(0);
   }
@@ -144,7 +142,6 @@ export class Lease {
 
   schedule(delayMs: number): void {
     this.timer?.cancel();
-    if (this.isEnded) return;
     this.timer = this.deps.clock.after(delayMs, () => this.renew());
   }
 

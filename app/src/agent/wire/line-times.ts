@@ -4,6 +4,8 @@ import { TIMING } from "@runnel/shared";
 /** Silence and request timeout in round trips of the line. */
 const SILENCE_ROUND_TRIPS = 3;
 const TIMEOUT_ROUND_TRIPS = 5;
+/** A shorter one makes no lease's term longer: none is below a second (W162). */
+const ROUND_TRIP_REPORTED_MS = 250;
 
 export class LineTimes {
   #samples: readonly number[] = [];
@@ -22,6 +24,11 @@ export class LineTimes {
   /** The smaller of the last two: one may be that of an outage. 0: unknown. */
   get roundTripMs(): number {
     return this.#samples.length === 0 ? 0 : Math.min(...this.#samples);
+  }
+
+  /** Returns what an `attach` says of the line. */
+  get reported(): { roundTripMs?: number } {
+    return this.roundTripMs < ROUND_TRIP_REPORTED_MS ? {} : { roundTripMs: Math.ceil(this.roundTripMs) };
   }
 
   get silenceMs(): number {

@@ -37,7 +37,11 @@ export class Operations {
   mayChange(operation: string): void {
     if (this.#session.mayOnlyRead) throw new RunnelError("ReadOnly", operation, "This device may only read here.");
     if (!this.#session.isResponsive)
-      throw new RunnelError("ReadOnly", operation, "Offline: changes are not possible until the server is back.");
+      throw new RunnelError(
+        "ReadOnly",
+        operation,
+        this.#session.isSuspended ? this.#session.why : "Offline: changes are not possible until the server is back.",
+      );
   }
 
   get isCrowded(): boolean {

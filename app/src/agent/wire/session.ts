@@ -2,18 +2,8 @@
 // acknowledged, and the lease alive while programs use the drive. Whoever asks something goes through here and gets
 // Unreachable instead of a hang.
 import type { Channel, Connection, RequestName } from "@runnel/shared";
-import {
-  FEED_FROM_SERVER,
-  ROOT_NODE,
-  RunnelError,
-  check,
-  fromSystemError,
-  isRunnelError,
-  silent,
-  sleep,
-  checkResult,
-} from "@runnel/shared";
-import { takeFeedItem } from "./feed-items.ts";
+import { ROOT_NODE, RunnelError, fromSystemError, isRunnelError, silent, sleep, checkResult } from "@runnel/shared";
+import { followFeed } from "./feed-items.ts";
 import { Lease } from "./lease.ts";
 import { NodeRange } from "./node-range.ts";
 import { type Dialed, type Greeting, dial, greet, closeUnused } from "./open-connection.ts";
@@ -31,16 +21,15 @@ export class Session {
   private connection: Connection | undefined;
   private feed: Channel | undefined;
   private isEnding = false;
-  private readonly whenConnected: { resolve(): void; reject(error: RunnelError): void }[] = [];
+  /** Settled, and replaced, when there is a connection, and when none is to come. */
+  private connecting = newConnecting();
   private lastError = new RunnelError("Unreachable", "connect", "Not connected yet.");
   private readonly nodes: NodeRange;
-
   /** Callers of `withRequestTimeout` that wait. */
   private waiting = 0;
   private readonly lease: Lease;
   readonly writeLease: WriteLease;
   private running: Promise<void> | undefined;
-  private ackPending = 0;
   /** Right that the server said last; before that, the drive's. */
   mayOnlyRead: boolean;
   /** Features that the server offered last. */
@@ -49,8 +38,10 @@ export class Session {
   private isReplacing = false;
   /** Takes the place of the connection that was given up for it. */
   private replacement: Dialed | undefined;
-  /** Set by `close`: ends what is being waited for on the way to a connection. */
-  private readonly ending = new AbortController();
+  /** Ends what is being waited for on the way to a connection. */
+  private ending = new AbortController();
+  /** While nothing may cross the line. */
+  private suspension: { error: RunnelError; over: PromiseWithResolvers<void> } | undefined;
   /** Waits for the server that someone waited out. */
   roundTrips = 0;
   /** Why the server does not let this device in, or cannot serve the volume now, if that was its last word. */
@@ -97,7 +88,7 @@ export class Session {
    */
   async start(mayWait = false): Promise<void> {
     try {
-      await this.connect(await dial(this.deps, this.ending.signal));
+      if (this.suspension === undefined) await this.connect(await dial(this.deps, this.ending.signal));
     } catch (error) {
       if (!mayWait || !isRunnelError(error, "Unreachable", ...NOT_NOW)) throw error;
       this.refusal = isRunnelError(error, ...NOT_NOW) ? error.message : undefined;
@@ -112,7 +103,12 @@ export class Session {
 
   /** Connected, and not known to be silent: what counts as online. */
   get isResponsive(): boolean {
-    return this.isConnected && !this.keepalive.isSilent;
+    return this.isConnected && !this.isSuspended && !this.keepalive.isSilent;
+  }
+
+  /** Nothing may cross the line: it was suspended. */
+  get isSuspended(): boolean {
+    return this.suspension !== undefined;
   }
 
   /** Own time: what `timeoutLeftMs` counts in. */
@@ -134,12 +130,12 @@ export class Session {
 
   /** Rest of the request timeout, whatever comes meanwhile. */
   leftMs(beganMs: number): number {
-    return Math.max(0, beganMs + this.keepalive.line.requestTimeoutMs - this.nowMs);
+    return this.isSuspended ? 0 : Math.max(0, beganMs + this.keepalive.line.requestTimeoutMs - this.nowMs);
   }
 
   /** Rest of the silence in which a line that has just broken does not count as offline yet: 0 while it is there. */
   get silenceLeftMs(): number {
-    return this.keepalive.silenceLeftMs;
+    return this.isSuspended ? 0 : this.keepalive.silenceLeftMs;
   }
 
   /**
@@ -268,16 +264,14 @@ export class Session {
     try {
       while (!this.isResponsive) {
         const leftMs = untilMs - this.nowMs;
-        if (this.isEnding || leftMs <= 0) throw this.lastError;
+        if (this.isEnding || this.isSuspended || leftMs <= 0) throw this.lastError;
         if (this.isConnected) {
           // Perhaps nobody else is asking it anything.
           void this.replaceIfStuck();
           await sleep(this.deps.clock, Math.min(leftMs, POLL_MS));
           continue;
         }
-        const { promise, resolve, reject } = Promise.withResolvers<void>();
-        this.whenConnected.push({ resolve, reject });
-        await this.keepalive.connected(promise, leftMs, () => this.lastError);
+        await this.keepalive.connected(this.connecting.promise, leftMs, () => this.lastError);
       }
     } finally {
       end();
@@ -293,23 +287,54 @@ export class Session {
   async close(): Promise<void> {
     if (this.isEnding) return this.running;
     this.isEnding = true;
-    this.lease.end();
-    const error = new RunnelError("Unreachable", "disconnect", "The drive is being unmounted.");
-    this.lastError = error;
-    this.ending.abort(error);
-    if (this.isResponsive) {
-      this.feed?.end();
-      await Promise.race([this.feed?.result().catch(() => undefined), sleep(this.deps.clock, GOODBYE_MS)]);
-    }
-    this.connection?.close(error);
-    if (this.replacement !== undefined) closeUnused(this.replacement);
-    for (const waiter of this.whenConnected.splice(0)) waiter.reject(error);
+    this.suspension?.over.resolve();
+    await this.leave(new RunnelError("Unreachable", "disconnect", "The drive is being unmounted."));
     await this.running;
   }
 
+  /**
+   * Gives up the lease and the connection until `wake`: nothing crosses the line, and whoever asks something is told
+   * `why` at once.
+   */
+  async suspend(why: string): Promise<void> {
+    const error = new RunnelError("Unreachable", "connect", why);
+    this.lastError = error;
+    if (this.suspension !== undefined) this.suspension.error = error;
+    else {
+      this.suspension = { error, over: Promise.withResolvers<void>() };
+      await this.leave(error);
+    }
+  }
+
+  /** Ends a suspension. */
+  wake(): void {
+    const { suspension } = this;
+    if (suspension === undefined || this.isEnding) return;
+    this.suspension = undefined;
+    this.ending = new AbortController();
+    suspension.over.resolve();
+  }
+
+  private async leave(reason: RunnelError): Promise<void> {
+    const { connection, feed } = this;
+    this.lastError = reason;
+    this.ending.abort(reason);
+    this.lease.giveUp();
+    if (this.isConnected && !this.keepalive.isSilent) {
+      feed?.end();
+      await Promise.race([feed?.result().catch(() => undefined), sleep(this.deps.clock, GOODBYE_MS)]);
+    }
+    connection?.close(reason);
+    if (this.replacement !== undefined) closeUnused(this.replacement);
+    this.replacement = undefined;
+    this.connecting.reject(reason);
+    this.connecting = newConnecting();
+  }
+
   private here(): { connection: Connection; attachment: number } {
-    if (this.connection === undefined || this.feed === undefined || !this.connection.isOpen) throw this.lastError;
-    return { connection: this.connection, attachment: this.feed.id };
+    const { connection, feed } = this;
+    if (connection?.isOpen !== true || feed === undefined || this.isSuspended) throw this.lastError;
+    return { connection, attachment: feed.id };
   }
 
   private async connect({ link, roundTripMs }: Dialed): Promise<void> {
@@ -328,7 +353,7 @@ export class Session {
   /** hello, attach and the listing go in one flight (W130). */
   private async attach({ connection, greeted }: Greeting): Promise<void> {
     const { volume, listsAll, events } = this.deps;
-    const { keepalive } = this;
+    const [{ keepalive }, { signal }] = [this, this.ending];
     const from = this.deps.resume();
     const sentMs = keepalive.time.nowMs;
     const feed = connection.open("attach", {
@@ -336,14 +361,12 @@ export class Session {
       instance: this.deps.instance(),
       ...(from === undefined ? {} : { epoch: from.epoch, seq: from.seq, follows: from.follows }),
       wantsNodes: this.nodes.isEmpty,
-      ...(keepalive.line.roundTripMs < ROUND_TRIP_REPORTED_MS
-        ? {}
-        : { roundTripMs: Math.ceil(keepalive.line.roundTripMs) }),
+      ...keepalive.line.reported,
     });
-    const whole = { attachment: feed.id, folder: ROOT_NODE, isDeep: true, follow: true };
-    const listing = listsAll && from === undefined ? connection.ask("find", whole) : undefined;
+    const all = { attachment: feed.id, folder: ROOT_NODE, isDeep: true, follow: true };
+    const listing = listsAll && from === undefined ? connection.ask("find", all) : undefined;
     const end = (): void => connection.close(this.lastError);
-    this.ending.signal.addEventListener("abort", end);
+    signal.addEventListener("abort", end);
     const attaching = feed.next();
     attaching.catch(() => undefined);
     let answer: unknown;
@@ -352,57 +375,25 @@ export class Session {
       keepalive.line.measured(keepalive.time.nowMs - sentMs);
       answer = await keepalive.atFirst(attaching, unanswered("attach"));
     } finally {
-      this.ending.signal.removeEventListener("abort", end);
+      signal.removeEventListener("abort", end);
     }
     if (answer === undefined) throw new RunnelError("Unreachable", "attach", "The server closed the volume.");
     const { nodes, termMs, ...attached } = checkResult("attach", answer);
     this.nodes.attached(attached.epoch, nodes);
     this.lease.attached(termMs, attached.isResumed);
     await events.attached?.({ ...attached, listing });
+    signal.throwIfAborted();
     this.mayOnlyRead = attached.isReadOnly;
     events.silence?.(keepalive.line.silenceMs);
     this.keepalive.changed();
     this.refusal = undefined;
-    this.connection = connection;
-    this.feed = feed;
-    this.follow(connection, feed);
+    [this.connection, this.feed] = [connection, feed];
+    const toldToWait = (): void => this.keepalive.toldToWait();
+    followFeed(connection, feed, { events, lease: this.lease, writeLease: this.writeLease, toldToWait });
     events.link?.(true, "");
     this.lease.schedule(0);
-    for (const waiter of this.whenConnected.splice(0)) waiter.resolve();
-  }
-
-  /** Takes the feed in the order of the connection: whoever gets the answer to a change finds it applied. */
-  private follow(connection: Connection, feed: Channel): void {
-    const end = (error: unknown): void => {
-      // Requests that wait on the connection are asked again on the next one, whyever the server ended this feed.
-      const known = fromSystemError(error, "feed");
-      connection.close(isRunnelError(known, "Invalid") ? known : unreachable("feed", known));
-    };
-    feed.result().then(() => end(new RunnelError("Unreachable", "feed", "The server ended the feed.")), end);
-    feed.listen((message) => {
-      try {
-        takeFeedItem(check(FEED_FROM_SERVER, message, "feed item"), feed, {
-          events: this.deps.events,
-          lease: this.lease,
-          writeLease: this.writeLease,
-          toldToWait: () => this.keepalive.toldToWait(),
-          acknowledge: (seq) => this.acknowledge(feed, seq),
-        });
-      } catch (error) {
-        end(error);
-      }
-    });
-  }
-
-  /** Items that came in one turn of the loop are acknowledged together: acks are cumulative. */
-  private acknowledge(feed: Channel, seq: number): void {
-    if (this.ackPending === 0) {
-      queueMicrotask(() => {
-        feed.send(["ack", this.ackPending]);
-        this.ackPending = 0;
-      });
-    }
-    this.ackPending = seq;
+    this.connecting.resolve();
+    this.connecting = newConnecting();
   }
 
   private async remember<T>(answer: Promise<T>): Promise<T> {
@@ -411,8 +402,10 @@ export class Session {
     } catch (error) {
       // The volume went away under it, which ended the feed before: it is as if the link had broken, and what was asked
       // is asked again.
-      if (isRunnelError(error, "Unavailable") && !this.isConnected) throw this.lastError;
-      if (isRunnelError(error, "Unreachable") && !this.isEnding) this.lastError = error;
+      const isGone = isRunnelError(error, "Unavailable") && !this.isConnected;
+      const isUnreachable = isRunnelError(error, "Unreachable");
+      if (isGone || (isUnreachable && this.isSuspended)) throw this.lastError;
+      if (isUnreachable && !this.isEnding) this.lastError = error;
       throw error;
     }
   }
@@ -423,7 +416,7 @@ export class Session {
     this.keepalive.changed();
     this.connection = undefined;
     this.feed = undefined;
-    this.lastError = unreachable("connection", error);
+    this.lastError = this.suspension?.error ?? unreachable("connection", error);
     this.lease.lost(this.lastError);
     this.writeLease.lost();
     // The lease goes on, but every use of it goes through the agent, which knows that nothing can be changed now.
@@ -437,20 +430,23 @@ export class Session {
   private async keepConnected(): Promise<void> {
     while (!this.isEnding) {
       if (this.isConnected) {
-        await new Promise<void>((resolve) => {
-          this.wakeKeeper = resolve;
-        });
+        await new Promise<void>((resolve) => (this.wakeKeeper = resolve));
+        continue;
+      }
+      if (this.suspension !== undefined) {
+        await this.suspension.over.promise;
         continue;
       }
       const redial = this.redial((error) => this.notReached(error));
       let isShutOut = false;
-      while (!this.isEnding && !this.isConnected) {
+      while (!this.isEnding && !this.isSuspended && !this.isConnected) {
         try {
           const { replacement } = this;
           this.replacement = undefined;
           await this.connect(replacement ?? (await redial.next(isShutOut, this.ending.signal)));
         } catch (error) {
           if (this.isEnding) return;
+          if (this.isSuspended) break;
           isShutOut = isRunnelError(error, ...NOT_LET_IN);
           this.notReached(error);
         }
@@ -473,7 +469,7 @@ export class Session {
       this.replacement = await dialReplacement({
         clock,
         keepalive: this.keepalive,
-        isInUse: () => this.connection === connection && !this.isEnding,
+        isInUse: () => this.connection === connection && !this.isEnding && !this.isSuspended,
         ask: async () => {
           await this.lease.ask(error);
           if (this.waiting === 0) this.keepalive.answered();
@@ -494,7 +490,11 @@ export class Session {
   }
 }
 
+function newConnecting(): PromiseWithResolvers<void> {
+  const connecting = Promise.withResolvers<void>();
+  connecting.promise.catch(() => undefined);
+  return connecting;
+}
+
 const GOODBYE_MS = 1_000;
 const POLL_MS = 50;
-/** A shorter one makes no lease's term longer: none is below a second (W162). */
-const ROUND_TRIP_REPORTED_MS = 250;

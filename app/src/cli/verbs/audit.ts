@@ -3,6 +3,7 @@ import { type Clock, RealClock, RunnelError, sleep } from "@runnel/shared/base";
 import type { AdminRequest, AdminResult } from "@runnel/server";
 import type { Command } from "commander";
 import { parseDuration } from "../duration.ts";
+import { parseDate } from "../moment.ts";
 import { formatTable } from "../format.ts";
 import type { Output } from "../output.ts";
 import { printable } from "../printable.ts";
@@ -153,9 +154,8 @@ function short(cell: string, most: number): string {
 export function parseTime(typed: string | undefined, clock: Pick<Clock, "wallNs">): number | undefined {
   if (typed === undefined) return undefined;
   if (/^\d+[mhd]$/.test(typed)) return Number(clock.wallNs() / 1_000_000n) - parseDuration(typed);
-  const [, day, time = "T00:00"] = /^(\d{4}-\d\d-\d\d)([T ]\d\d:\d\d(?::\d\d)?Z?)?$/.exec(typed) ?? [];
-  const ms = day === undefined ? NaN : Date.parse(`${day}${time.replace(" ", "T")}`);
-  if (!Number.isNaN(ms)) return ms;
+  const ms = parseDate(typed);
+  if (ms !== undefined) return ms;
   throw invalid(`${typed} is no time. Write 2026-11-24, 2026-11-24T18:00, or so long ago: 24h.`);
 }
 

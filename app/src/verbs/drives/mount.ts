@@ -92,5 +92,6 @@ export async function mountAsAsked(agent: Agent, asked: z.output<typeof mountSch
     usesFsKit: usesFsKit ?? before?.usesFsKit ?? false,
     isKept: keep ?? before?.isKept ?? false,
     ...(secretPath === undefined ? {} : { secretPath }),
+    ...(before?.pause === undefined ? {} : { pause: before.pause }),
   });
 }

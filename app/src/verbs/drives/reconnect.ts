@@ -18,7 +18,7 @@ export const reconnect = agentVerb(reconnectSchemas, {
   pageAsks: reconnectSchemas.asks,
   async handle(agent) {
     const places = [...agent.lost, ...agent.resting].map(({ url, mountpoint }) => ({ url, mountpoint }));
-    const ends = await Promise.allSettled(places.map((place) => mountAsAsked(agent, { ...place, mode: "sync" })));
+    const ends = await Promise.allSettled(places.map((place) => mountAsAsked(agent, place)));
     const outcomes = places.map((place, index) => {
       const end = ends[index];
       if (end?.status !== "rejected") return { place, error: undefined };

@@ -96,7 +96,10 @@ export class UnsentSaves {
 
   /** A sentence for each that waits and says why, and for what cannot be sent at all. */
   problems(): string[] {
-    const known = this.#deps.saves.unsent().filter(({ failure }) => failure !== undefined);
+    // What a pause keeps here is no problem.
+    const isWanted = ({ failure }: Save): boolean =>
+      this.#deps.session.isSuspended && isRunnelError(failure, "Unreachable");
+    const known = this.#deps.saves.unsent().filter((save) => save.failure !== undefined && !isWanted(save));
     const named = known
       .slice(0, NAMED_MAX)
       .map(

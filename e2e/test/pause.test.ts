@@ -1,0 +1,160 @@
+// runnel pause on real drives: what runs stops on the wire, what is changed waits or is refused, others do not wait, and
+// a killed agent does not end it.
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { spawn } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  Control,
+  Sandbox,
+  asServed,
+  differences,
+  killGroup,
+  onMount,
+  pictureOf,
+  quiet,
+  waitFor,
+  waitForMount,
+} from "../src/harness/index.ts";
+import type { Device, LinkEmulator, ServerProcess } from "../src/harness/index.ts";
+
+const LINE = { upBitsPerSecond: 4_000_000, downBitsPerSecond: 4_000_000, rttMs: 30 };
+const FAST = { ...LINE, upBitsPerSecond: 100_000_000, downBitsPerSecond: 100_000_000 };
+const UPLOAD_BYTES = 4_000_000;
+const UNDER_WAY_BYTES = 300_000;
+const DEADLINE_MS = 60_000;
+const WATCHED_MS = 3_000;
+
+let sandbox: Sandbox;
+let served: string;
+let server: ServerProcess;
+let link: LinkEmulator;
+let device: Device;
+let drive: string;
+
+beforeEach(async () => {
+  sandbox = new Sandbox();
+  served = sandbox.makeFolder("served");
+  writeFileSync(join(served, "cached"), "kept here\n");
+  writeFileSync(join(served, "absent"), "only there\n");
+  server = await sandbox.startServer({ volumes: { docs: served } });
+  link = await sandbox.startEmulator(server.port);
+  device = sandbox.device();
+  drive = sandbox.makeFolder("drive");
+}, 60_000);
+
+afterEach(() => sandbox.cleanup(), 60_000);
+
+async function mount(mode: string): Promise<void> {
+  await device.mount(`ws://127.0.0.1:${link.port}/docs`, drive, ["--mode", mode]);
+  await waitForMount(device, ({ state }) => state === "connected", DEADLINE_MS, "the listing");
+  await onMount('cat "$1/cached"', [drive]);
+}
+
+interface Status {
+  head: { state: string; sentence: string };
+  mounts: { state: string; sentence: string; pause: { until: string } | null; unsentFiles: number; mode: string }[];
+}
+
+async function status(): Promise<Status & { mount: Status["mounts"][number] }> {
+  const found = (await device.status()) as unknown as Status;
+  const [first] = found.mounts;
+  if (first === undefined) throw new Error("Nothing is mounted.");
+  return { ...found, mount: first };
+}
+
+/** Starts a program that writes a file, and returns when its bytes are on the line. */
+async function upload(): Promise<() => void> {
+  await link.setShape(LINE);
+  await link.resetCounts();
+  const script = 'head -c "$2" /dev/urandom > "$1/large"';
+  const { env } = sandbox;
+  const args = ["-c", script, "bash", drive, `${UPLOAD_BYTES}`];
+  const writer = spawn("bash", args, { cwd: "/", env, detached: true, stdio: "ignore" });
+  await waitFor(async () => (await link.counts()).up.sentBytes > UNDER_WAY_BYTES, DEADLINE_MS, "the upload");
+  return () => killGroup(writer);
+}
+
+/** Bytes that cross the line while nobody does anything, once the last ones of a connection that ended have come. */
+async function crossing(): Promise<number> {
+  await quiet(link);
+  await link.resetCounts();
+  await new Promise((resolve) => setTimeout(resolve, WATCHED_MS));
+  const { up, down } = await link.counts();
+  return up.sentBytes + down.sentBytes;
+}
+
+test("in mode async what runs stops, changes wait over a killed agent, others do not wait, and all is sent when it ends", async () => {
+  const [other, theirs] = [sandbox.device("other"), sandbox.makeFolder("theirs")];
+  await mount("async");
+  await other.mount(`${server.url}/docs`, theirs);
+  const stop = await upload();
+  try {
+    const { paused } = (await device.ask(["pause", "--for", "1h"])) as { paused: { mountpoint: string }[] };
+    expect(paused.map(({ mountpoint }) => mountpoint)).toEqual([drive]);
+    expect(await crossing()).toBe(0);
+    const { head, mount: shown } = await status();
+    expect([head.state, shown.state, shown.mode]).toEqual(["paused", "offline", "async"]);
+    expect(shown.sentence).toMatch(
+      /^Paused until .*\d\. 1 change waits here\. Files that are here can be read and changed\.$/,
+    );
+    await onMount(
+      'set -e; cat "$1/cached"; mkdir "$1/made"; echo new > "$1/made/file"; mv "$1/cached" "$1/made/moved"',
+      [drive],
+    );
+    const unread = await onMount('cat "$1/absent"', [drive]).catch((error: unknown) => String(error));
+    expect(unread).toMatch(/Input\/output error/);
+    // Nobody waits for this client, whose leases went first.
+    await onMount('mkdir "$1/theirs"; echo theirs > "$1/theirs/file"', [theirs], { deadlineMs: 5_000 });
+    const before = await pictureOf(join(drive, "made"));
+    await device.killAgent();
+    await link.resetCounts();
+    expect(await device.ask(["reconnect"])).toMatchObject({ mapped: [{ mountpoint: drive }], failed: [] });
+    expect((await status()).mount).toMatchObject({ mode: "async", pause: { until: shown.pause?.until } });
+    expect(differences(await pictureOf(join(drive, "made")), before)).toEqual([]);
+    expect(await crossing()).toBe(0);
+    await link.setShape(FAST);
+    expect(await device.ask(["resume"])).toMatchObject({ resumed: [{ mountpoint: drive }] });
+    await waitForMount(device, ({ state }) => state === "connected", DEADLINE_MS, "the end of the pause");
+    await device.flush(drive, { up: true });
+    expect(differences(asServed(await pictureOf(served)), asServed(await pictureOf(drive)))).toEqual([]);
+    expect(readFileSync(join(served, "large"))).toHaveLength(UPLOAD_BYTES);
+    expect(readFileSync(join(served, "made/moved"), "utf8")).toBe("kept here\n");
+    expect((await status()).mount).toMatchObject({ pause: null, sentence: "Everything is saved on the server." });
+    const events = ((await device.activity()) as { activity: { sentence: string }[] }).activity;
+    expect(events.map(({ sentence }) => sentence)).toEqual(
+      expect.arrayContaining([`Paused ${shown.pause?.until}.`, "Resumed."]),
+    );
+  } finally {
+    stop();
+  }
+}, 180_000);
+
+test("in mode sync changes are refused in one sentence, what was on its way is kept, and it ends by itself", async () => {
+  await mount("sync");
+  const stop = await upload();
+  try {
+    await device.ask(["pause", drive]);
+    expect(await crossing()).toBe(0);
+    const refused = await onMount('cat "$1/cached" >&2; mkdir "$1/made" 2>&1 || true', [drive]);
+    expect(refused).toMatch(/Read-only file system/);
+    const { mount: shown } = await status();
+    expect(shown.sentence).toMatch(/^Paused until .*\. Files that are here can be read, and nothing can be changed\.$/);
+    expect(shown.unsentFiles).toBe(1);
+    const flushed = await device.runnel(["flush", drive]);
+    expect(flushed.stderr).toContain(`Paused ${shown.pause?.until}: nothing is sent or fetched.`);
+    const inside = await device.runnel(["pause", join(drive, "cached")]);
+    expect(inside.stderr).toContain("whole drives are paused");
+    await link.setShape(FAST);
+    const control = await Control.of(device);
+    const untilMs = Date.now() + 1_500;
+    await control.ask({ verb: "pause", mountpoint: drive, untilMs });
+    control.close();
+    await waitForMount(device, ({ state }) => state === "connected", DEADLINE_MS, "the end of the pause");
+    expect(Date.now()).toBeGreaterThanOrEqual(untilMs);
+    await device.flush(drive, { up: true });
+    expect(readFileSync(join(served, "large"))).toHaveLength(UPLOAD_BYTES);
+  } finally {
+    stop();
+  }
+}, 120_000);
