@@ -61,6 +61,14 @@ test(
     await page.getByText("You may switch off: nothing waits to be sent.").waitFor({ timeout: SHOWN_MS });
 
     await page.getByRole("button", { name: "Actions for drive" }).click();
+    await page.getByRole("menuitem", { name: "Pause for one hour" }).click();
+    await page.getByRole("heading", { name: /^Paused until / }).waitFor({ timeout: SHOWN_MS });
+    expect((await run("touch", [join(drive, "refused")])).stderr).toMatch(/Read-only file system/);
+    await page.getByRole("button", { name: "Actions for drive" }).click();
+    await page.getByRole("menuitem", { name: "Resume" }).click();
+    await page.getByRole("heading", { name: "Everything is saved on the server." }).waitFor({ timeout: SHOWN_MS });
+
+    await page.getByRole("button", { name: "Actions for drive" }).click();
     await page.getByRole("menuitem", { name: "Unmount" }).click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Unmount" }).click();
     await page.getByText("No drive is mapped").waitFor({ timeout: SHOWN_MS });
