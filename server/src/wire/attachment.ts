@@ -28,6 +28,8 @@ export class Attachment implements FeedSender {
    * brought to the present.
    */
   private held: (Change | unknown[])[] | undefined;
+  /** Changes of this turn of the loop, which go in one item. */
+  private gathered: { change: Change; isOwn: boolean }[] = [];
   private ended: RunnelError | undefined;
 
   constructor(
@@ -102,8 +104,30 @@ export class Attachment implements FeedSender {
 
   changes(changes: readonly Change[], isOwn: boolean): void {
     if (isOwn) this.wanted.made(changes);
-    if (this.held !== undefined) this.held.push(...changes);
-    else this.sendChanges(changes, isOwn);
+    if (this.held !== undefined) {
+      this.held.push(...changes);
+      return;
+    }
+    if (this.gathered.length === 0) queueMicrotask(() => this.sendGathered());
+    for (const change of changes) this.gathered.push({ change, isOwn });
+  }
+
+  private sendGathered(): void {
+    const gathered = this.gathered.splice(0);
+    for (let from = 0, to = 0; from < gathered.length; from = to) {
+      const isOwn = gathered[from]?.isOwn === true;
+      while (to < gathered.length && gathered[to]?.isOwn === isOwn) to++;
+      this.sendChanges(
+        gathered.slice(from, to).map(({ change }) => change),
+        isOwn,
+      );
+    }
+  }
+
+  /** Sends an item behind all changes that were published before it. */
+  private send(item: unknown[]): void {
+    this.sendGathered();
+    this.channel.send(item);
   }
 
   private sendChanges(changes: readonly Change[], isOwn = true): void {
@@ -117,7 +141,7 @@ export class Attachment implements FeedSender {
 
   private tell(item: unknown[]): void {
     if (this.held !== undefined) this.held.push(item);
-    else this.channel.send(item);
+    else this.send(item);
   }
 
   listAgain(seq: number): void {
@@ -188,7 +212,7 @@ export class Attachment implements FeedSender {
     // A client that nobody is in the way of is answered in its turn.
     if (this.isKeptOut) await this.whenShared();
     const { seq } = this.volume;
-    this.channel.send(feed.renew(this.holder) ? ["current", question, seq] : ["not", question]);
+    this.send(feed.renew(this.holder) ? ["current", question, seq] : ["not", question]);
   }
 
   /** The lease is durable before the client knows of it: a start waits for its end. */
@@ -196,16 +220,16 @@ export class Attachment implements FeedSender {
     const { feed, meta } = this.volume;
     const acquired = node === ROOT_NODE && this.right === "write" ? feed.writeLease.acquire(this.holder) : NO_LEASE;
     if (!acquired.isGranted) {
-      this.channel.send(["refused", question, acquired.retryAfterMs]);
+      this.send(["refused", question, acquired.retryAfterMs]);
       return;
     }
     try {
       await meta.setWriteLease(this.instance);
-      this.channel.send(["granted", question, acquired.isContinued]);
+      this.send(["granted", question, acquired.isContinued]);
     } catch (error) {
       feed.writeLease.release(this.holder);
       this.warn("A write lease could not be recorded.", error);
-      this.channel.send(["refused", question, NO_LEASE.retryAfterMs]);
+      this.send(["refused", question, NO_LEASE.retryAfterMs]);
     }
   }
 
