@@ -1,5 +1,5 @@
-// runnel pause on real drives: what runs stops on the wire, what is changed waits or is refused, others do not wait, and
-// a killed agent does not end it.
+// runnel pause on real drives: what runs stops on the wire, what is changed waits or is refused, others do not wait,
+// and a killed agent does not end it.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -104,7 +104,7 @@ test("in mode async what runs stops, changes wait over a killed agent, others do
     );
     const unread = await onMount('cat "$1/absent"', [drive]).catch((error: unknown) => String(error));
     expect(unread).toMatch(/Input\/output error/);
-    // Nobody waits for this client, whose leases went first.
+    // The leases of this client went first: nobody waits for it.
     await onMount('mkdir "$1/theirs"; echo theirs > "$1/theirs/file"', [theirs], { deadlineMs: 5_000 });
     const before = await pictureOf(join(drive, "made"));
     await device.killAgent();

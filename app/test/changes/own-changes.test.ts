@@ -4,6 +4,8 @@ import { LIMITS } from "@runnel/shared";
 import type { OwnName, Save } from "../../src/agent/changes/own-change.ts";
 import { OwnChanges } from "../../src/agent/changes/own-changes.ts";
 
+/** Changes, more than which are not all looked at for each that is sent. */
+const MANY = 64;
 const FOLDER = 3;
 const NODE = 5;
 
@@ -76,6 +78,23 @@ describe("numbers", () => {
     changes.rerecord(save, record as never);
     expect(changes.received).toEqual({ received: 8 });
     expect([changes.of(NODE), changes.of(NODE + 1)]).toEqual([[], [save]]);
+  });
+
+  test("[W24] of many changes are said late rather than wrongly, and not too late for the server", () => {
+    const changes = changesFrom();
+    const saves = Array.from({ length: 6 * MANY }, () => addSave(changes, { node: NODE, instance: "here" }));
+    let lateMax = 0;
+    for (const [index, save] of saves.entries()) {
+      for (const event of ["send", "answer", "settle"] as const) {
+        changes.step(save, event);
+        const { received, but = [] } = changes.received;
+        const settledTo = event === "settle" ? save.n : save.n - 1;
+        expect(but.length > 0 || received <= settledTo).toBe(true);
+        if (index > 0) lateMax = Math.max(lateMax, settledTo - received);
+      }
+    }
+    expect(lateMax).toBeLessThan(LIMITS.outstandingOperations / 16);
+    expect(changes.received).toEqual({ received: saves.length });
   });
 
   test("are waited for until all that were begun are answered, whatever is begun then", async () => {

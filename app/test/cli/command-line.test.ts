@@ -98,10 +98,7 @@ describe("a command that is used wrongly", () => {
     [["mount"], "URL is missing. Run runnel mount --help to see how it is used."],
     [["mount", "ws://h/v"], "MOUNTPOINT is missing. Run runnel mount --help to see how it is used."],
     [["unmount", "a", "b"], "There are too many arguments. Run runnel unmount --help to see how it is used."],
-    [
-      ["invite", "docs", "--expires", "soon"],
-      "soon is not a time that an invite can last. Write a number and m, h or d, at most 366d: 7d.",
-    ],
+    [["invite", "docs", "--expires", "soon"], "soon is no time. Write a number and m, h or d, at most 366d: 7d."],
     [["login", "x", "--proxy", "proxy:3128"], "That is not the address of a proxy. Write http://HOST:PORT."],
     [["serve", "--volume", "a=/srv", "--cert", "c.pem"], "--cert and --key go together. Name both files."],
     [["status", "--loud"], "There is no option --loud. Run runnel status --help to see how it is used."],

@@ -1,5 +1,6 @@
 // The one register of what this client changes, until it is settled: numbers, in the order in which they are begun,
 // nodes and names. What is shown to programs, waited for and told to the server is read from here.
+import { LIMITS } from "@runnel/shared";
 import type { Journal, JournalCommit } from "../journal/journal.ts";
 import { type Received, lowest, receivedOf } from "../wire/received.ts";
 import {
@@ -19,8 +20,14 @@ export class OwnChanges {
   readonly #all = new Set<OwnChange>();
   /** Changes that are not answered, and that a program waits for. */
   readonly #outstanding = new Set<OwnChange>();
+  readonly #saves = new Set<Save>();
+  readonly #treeChanges = new Set<TreeChange>();
   readonly #byNode = new Map<number, Set<OwnChange>>();
+  readonly #savesByNode = new Map<number, Set<Save>>();
+  readonly #byName = new Map<string, Set<OwnChange>>();
   #highest = 0;
+  /** Answers that had come when that was last worked out, and how often that is to be said again. */
+  #received: (Received & { instance: string; reads: number }) | undefined;
   #idleWaiters: { upTo: number; resolve(): void }[] = [];
 
   constructor(journal: Pick<Journal, "instance" | "nextNumber" | "ending">) {
@@ -46,6 +53,8 @@ export class OwnChanges {
 
   add<Kind extends OwnChange>(change: Kind): Kind {
     this.#all.add(change);
+    if (isSave(change)) this.#saves.add(change);
+    if (isTreeChange(change)) this.#treeChanges.add(change);
     if (isOutstanding(change)) this.#outstanding.add(change);
     this.#index(change);
     return change;
@@ -58,6 +67,8 @@ export class OwnChanges {
     if (!isOutstanding(change)) this.#outstanding.delete(change);
     if (change.state === "settled") {
       this.#all.delete(change);
+      if (isSave(change)) this.#saves.delete(change);
+      if (isTreeChange(change)) this.#treeChanges.delete(change);
       this.#unindex(change);
     }
     this.#wake();
@@ -76,28 +87,38 @@ export class OwnChanges {
     return [...(this.#byNode.get(node) ?? [])];
   }
 
-  saves(): Save[] {
-    return [...this.#all].filter(isSave);
+  /** Saves of a node, the oldest first. */
+  savesOf(node: number): Save[] {
+    return [...(this.#savesByNode.get(node) ?? [])];
+  }
+
+  saves(): ReadonlySet<Save> {
+    return this.#saves;
   }
 
   /** Changes of names and attributes that programs were told of before the server. */
-  treeChanges(): TreeChange[] {
-    return [...this.#all].filter(isTreeChange);
+  treeChanges(): ReadonlySet<TreeChange> {
+    return this.#treeChanges;
   }
 
   /**
    * Answers that the server need not keep for a repetition: of changes that are to be sent again, or would be after a
-   * power cut, it must.
+   * power cut, it must. Where there are many, less is said than could be: working it out takes as long as all of them.
    */
   get received(): Received {
     const { instance } = this.#journal;
+    const known = this.#received;
+    if (known !== undefined && known.instance === instance && known.reads-- > 0)
+      return known.but === undefined ? { received: known.received } : { received: known.received, but: known.but };
     const needed = new Set(this.#journal.ending());
     for (const change of this.#all) {
       const record = isSave(change) && change.record.instance === instance ? change.record : undefined;
       if (record !== undefined || isOutstanding(change) || isTreeChange(change)) needed.add(change.n);
       if (record?.copy !== undefined) needed.add(record.copy.n);
     }
-    return receivedOf(this.#highest, needed);
+    const received = receivedOf(this.#highest, needed);
+    this.#received = { ...received, instance, reads: Math.min(SAID_AGAIN_MAX, Math.floor(needed.size / MANY)) };
+    return received;
   }
 
   /** Resolves when all that was begun until now has been answered. */
@@ -111,14 +132,15 @@ export class OwnChanges {
    * moment.
    */
   isOwnName(...[folder, name, node]: OwnName): boolean {
-    return this.of(folder).some(({ names }) =>
-      names.some((own) => own[0] === folder && own[1] === name && own[2] === node),
-    );
+    for (const { names } of this.#byName.get(nameKey(folder, name)) ?? [])
+      if (names.some((own) => own[0] === folder && own[1] === name && own[2] === node)) return true;
+    return false;
   }
 
   /** Says whether a program here saves its content just now, which is no news for this kernel. */
   isOwnNode(node: number): boolean {
-    return this.of(node).some((change) => isSave(change) && change.isAwaited && change.node === node);
+    for (const save of this.#savesByNode.get(node) ?? []) if (save.isAwaited && save.node === node) return true;
+    return false;
   }
 
   /** Notes whom a change waits for, as the server says. */
@@ -152,14 +174,35 @@ export class OwnChanges {
   }
 
   #index(change: OwnChange): void {
-    for (const node of nodesOf(change)) this.#byNode.set(node, (this.#byNode.get(node) ?? new Set()).add(change));
+    for (const node of nodesOf(change)) addTo(this.#byNode, node, change);
+    if (isSave(change)) addTo(this.#savesByNode, change.record.node, change);
+    for (const [folder, name] of change.names) addTo(this.#byName, nameKey(folder, name), change);
   }
 
   #unindex(change: OwnChange): void {
-    for (const node of nodesOf(change)) {
-      const changes = this.#byNode.get(node);
-      changes?.delete(change);
-      if (changes?.size === 0) this.#byNode.delete(node);
-    }
+    for (const node of nodesOf(change)) removeFrom(this.#byNode, node, change);
+    if (isSave(change)) removeFrom(this.#savesByNode, change.record.node, change);
+    for (const [folder, name] of change.names) removeFrom(this.#byName, nameKey(folder, name), change);
   }
+}
+
+/** Number of changes from which on what is received is not worked out each time. */
+const MANY = 64;
+/** The server keeps some thousands of results that are not said to be received. */
+const SAID_AGAIN_MAX = LIMITS.outstandingOperations / 16;
+
+function nameKey(folder: number, name: string): string {
+  return `${folder}/${name}`;
+}
+
+function addTo<Key, Value>(index: Map<Key, Set<Value>>, key: Key, value: Value): void {
+  const values = index.get(key);
+  if (values === undefined) index.set(key, new Set([value]));
+  else values.add(value);
+}
+
+function removeFrom<Key, Value>(index: Map<Key, Set<Value>>, key: Key, value: Value): void {
+  const values = index.get(key);
+  values?.delete(value);
+  if (values?.size === 0) index.delete(key);
 }

@@ -2,15 +2,8 @@
 // what their next change is planned over. An own change goes when the feed brings it, or nothing comes of it.
 import { type Change, type Entry, LIMITS, type NodeState, ROOT_NODE, RunnelError } from "@runnel/shared";
 import type { TreeRows } from "@runnel/shared/tree";
+import { NodeOverlay, type Patch } from "./node-overlay.ts";
 import type { Known, Replica } from "../replica/replica.ts";
-
-/** Fields of a state that a change of names or attributes sets. */
-type Patch = Partial<Pick<NodeState, "mode" | "uid" | "gid" | "mtimeNs" | "ctimeNs">>;
-
-interface Pending {
-  change: Change;
-  patches: Map<number, { fields: Patch; links: number }>;
-}
 
 const PAGE_ENTRIES = 1_000;
 
@@ -19,10 +12,11 @@ export class PendingTree {
   /** Returns the server's id for a node that this client may have made in vain. */
   readonly #real: (node: number) => number;
   /** Changes by number, in their order. */
-  readonly #pending = new Map<number, Pending>();
-  /** Numbers of the changes that bind names of a folder, and that concern a node. */
+  readonly #pending = new Map<number, Change>();
+  /** Numbers of the changes that bind names of a folder, and that bind names to a node. */
   readonly #inFolder = new Map<number, Map<string, number[]>>();
-  readonly #ofNode = new Map<number, number[]>();
+  readonly #binding = new Map<number, Set<number>>();
+  readonly #overlays = new Map<number, NodeOverlay>();
   /** Nodes that were made here, as they were then. */
   readonly #made = new Map<number, NodeState>();
 
@@ -37,49 +31,57 @@ export class PendingTree {
 
   /** Lays a change over the tree. */
   add(n: number, change: Change): void {
-    const patches = new Map(change.nodes.map((state) => [state.node, this.#patchTo(state)]));
-    this.#pending.set(n, { change, patches });
-    for (const { folder, name } of change.bindings) {
+    const patches = change.nodes.map((state) => [state.node, this.#patchTo(state)] as const);
+    this.#pending.set(n, change);
+    for (const [node, { fields, links }] of patches) {
+      const overlay = this.#overlays.get(node) ?? new NodeOverlay();
+      this.#overlays.set(node, overlay);
+      overlay.add(n, fields, links);
+    }
+    for (const { folder, name, node } of change.bindings) {
+      if (node !== 0) this.#binding.set(node, (this.#binding.get(node) ?? new Set()).add(n));
       const names = this.#inFolder.get(folder) ?? new Map<string, number[]>();
       this.#inFolder.set(folder, names);
       names.set(name, [...(names.get(name) ?? []), n]);
     }
-    for (const { node } of change.nodes) this.#ofNode.set(node, [...(this.#ofNode.get(node) ?? []), n]);
   }
 
   /** Takes those away that the feed has brought: they come in their order. */
   heard(changes: readonly Change[]): void {
-    if (this.#pending.size === 0) return;
-    for (const change of changes)
-      for (const [n, pending] of this.#pending)
-        if (this.#isSame(pending.change, change)) {
+    for (const change of changes) {
+      if (this.#pending.size === 0) return;
+      if (isContent(change)) continue;
+      for (const [n, own] of this.#pending)
+        if (this.#isSame(own, change)) {
           this.end(n);
           break;
         }
+    }
   }
 
   /** Nothing is pending of it any more. @returns the change, unless it was heard. */
   end(n: number): Change | undefined {
-    const pending = this.#pending.get(n);
-    if (pending === undefined) return undefined;
+    const change = this.#pending.get(n);
+    if (change === undefined) return undefined;
     this.#pending.delete(n);
-    for (const { folder, name } of pending.change.bindings) {
+    for (const { folder, name, node } of change.bindings) {
+      const numbers = this.#binding.get(node);
+      numbers?.delete(n);
+      if (numbers?.size === 0) this.#binding.delete(node);
       const names = this.#inFolder.get(folder);
       const left = names?.get(name)?.filter((each) => each !== n) ?? [];
       if (left.length > 0) names?.set(name, left);
       else names?.delete(name);
       if (names?.size === 0) this.#inFolder.delete(folder);
     }
-    for (const { node } of pending.change.nodes) {
-      const left = this.#ofNode.get(node)?.filter((each) => each !== n) ?? [];
-      if (left.length > 0) {
-        this.#ofNode.set(node, left);
-        continue;
-      }
-      this.#ofNode.delete(node);
+    for (const { node } of change.nodes) {
+      const overlay = this.#overlays.get(node);
+      overlay?.end(n);
+      if (overlay?.isEmpty !== true) continue;
+      this.#overlays.delete(node);
       this.#made.delete(node);
     }
-    return pending.change;
+    return change;
   }
 
   /** Everything is of another epoch. */
@@ -90,33 +92,19 @@ export class PendingTree {
   /** Returns the node that a name is bound to by a change that is pending, 0: none; undefined: none binds it. */
   bound(folder: number, name: string): number | undefined {
     const n = this.#inFolder.get(folder)?.get(name)?.at(-1);
-    const bindings = n === undefined ? undefined : this.#pending.get(n)?.change.bindings;
+    const bindings = n === undefined ? undefined : this.#pending.get(n)?.bindings;
     const node = bindings?.findLast((binding) => binding.folder === folder && binding.name === name)?.node;
     return node && this.#real(node);
   }
 
   node(node: number): NodeState | undefined {
     const known = this.#replica.node(node) ?? this.#made.get(node);
-    const numbers = this.#ofNode.get(node);
-    if (known === undefined || numbers === undefined) return known;
-    const state = { ...known };
-    for (const n of numbers) {
-      const patch = this.#pending.get(n)?.patches.get(node);
-      Object.assign(state, patch?.fields);
-      state.nlink += patch?.links ?? 0;
-    }
-    return state;
+    return known && (this.#overlays.get(node)?.over(known) ?? known);
   }
 
   /** Returns the times of a node that pending changes with greater numbers than `n` have set. */
   timesAfter(n: number, node: number): Pick<Patch, "mtimeNs" | "ctimeNs"> {
-    const times: Pick<Patch, "mtimeNs" | "ctimeNs"> = {};
-    for (const later of this.#ofNode.get(node) ?? []) {
-      const { mtimeNs, ctimeNs } = (later > n && this.#pending.get(later)?.patches.get(node)?.fields) || {};
-      if (mtimeNs !== undefined) times.mtimeNs = mtimeNs;
-      if (ctimeNs !== undefined) times.ctimeNs = ctimeNs;
-    }
-    return times;
+    return this.#overlays.get(node)?.timesAfter(n) ?? {};
   }
 
   lookup(folder: number, name: string): Known {
@@ -148,11 +136,11 @@ export class PendingTree {
 
   namesOf(node: number): { folder: number; name: string }[] {
     const known = this.#replica.namesOf(node);
-    const numbers = this.#ofNode.get(node);
+    const numbers = this.#binding.get(node);
     if (this.#pending.size === 0) return known;
     const names = known.filter(({ folder, name }) => (this.bound(folder, name) ?? node) === node);
     for (const n of numbers ?? [])
-      for (const binding of this.#pending.get(n)?.change.bindings ?? []) {
+      for (const binding of this.#pending.get(n)?.bindings ?? []) {
         const { folder, name } = binding;
         if (binding.node !== node || this.bound(folder, name) !== node) continue;
         if (!names.some((each) => each.folder === folder && each.name === name)) names.push({ folder, name });
@@ -196,17 +184,16 @@ export class PendingTree {
     };
   }
 
-  /** A change is told as it was planned, but for its seq; a new content concerns a node too, and is none of these. */
+  /** A change is told as it was planned, but for its seq. */
   #isSame(own: Change, told: Change): boolean {
     if (own.bindings.length !== told.bindings.length || own.nodes.length !== told.nodes.length) return false;
-    const isContent = told.bindings.length === 0 && told.nodes[0]?.version === told.seq;
     const areBindings = own.bindings.every((binding, index) => {
       const other = told.bindings[index];
       const isThere = other?.folder === this.#real(binding.folder) && other.name === binding.name;
       return isThere && other.node === this.#real(binding.node);
     });
     const areNodes = own.nodes.every(({ node }, index) => told.nodes[index]?.node === this.#real(node));
-    return !isContent && areBindings && areNodes;
+    return areBindings && areNodes;
   }
 
   #hasNames(folder: number): boolean {
@@ -236,6 +223,11 @@ export class PendingTree {
     if (state.mtimeNs !== now.mtimeNs) fields.mtimeNs = state.mtimeNs;
     return { fields, links: state.nlink - now.nlink };
   }
+}
+
+/** A new content concerns a node, and is none of these. */
+function isContent({ bindings, nodes, seq }: Change): boolean {
+  return bindings.length === 0 && nodes[0]?.version === seq;
 }
 
 function unknown(): RunnelError {

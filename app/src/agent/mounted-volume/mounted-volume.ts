@@ -133,7 +133,7 @@ export class MountedVolume implements Mount {
     if (!lifecycle.isEnding) await drive.close(force);
     if (!force) await this.sendWhatWaits();
     await lifecycle.finish("unmounted", force);
-    return { unsentFiles: unsent.list().length, unsentNames: changes.treeChanges().length };
+    return { unsentFiles: unsent.list().length, unsentNames: changes.treeChanges().size };
   }
 
   /** Sends what programs were told of before the server, as far as that is soon done: the rest keeps. */

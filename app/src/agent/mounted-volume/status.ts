@@ -30,7 +30,7 @@ export async function statusOf(deps: StatusDeps, asksServer: boolean): Promise<M
   const server = asksServer && !session.isSuspended ? await serverStatus(deps) : null;
   const facts = deps.replica.facts();
   const unsent = deps.unsent.list();
-  const unsentNames = deps.changes.treeChanges().length;
+  const unsentNames = deps.changes.treeChanges().size;
   const right = session.mayOnlyRead === isReadOnly ? [] : [rightChanged(session.mayOnlyRead)];
   const pause = deps.drivePause.status();
   const mode = settings.isAsync ? "async" : "sync";

@@ -42,7 +42,7 @@ export interface DriveItem extends ViewItem, Head {
   cacheLimitBytes: number;
   conflicts: number;
   problems: string[];
-  /** Its end in words; null: it is not paused. */
+  /** End of its pause in words; null: it is not paused. */
   pausedUntil: string | null;
 }
 

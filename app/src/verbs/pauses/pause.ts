@@ -1,5 +1,5 @@
 // runnel pause: stops all that a drive sends and fetches, until a time that is shown.
-import { RunnelError } from "@runnel/shared/base";
+import { RealClock, RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 import { Pause } from "../../agent/mount-status.ts";
 import { askAgent } from "../../cli/agent-connection.ts";
@@ -46,7 +46,7 @@ export const pause = agentVerb(pauseSchemas, {
       .action(async (mountpoint: string | undefined, { for: forMs, until }: { for?: number; until?: string }) => {
         if (forMs !== undefined && until !== undefined)
           throw new RunnelError("Invalid", "pause", "Give --for or --until, not both.");
-        const nowMs = Date.now();
+        const nowMs = Number(new RealClock().wallNs() / 1_000_000n);
         const untilMs = until !== undefined ? parseMoment(until, nowMs) : forMs === undefined ? null : nowMs + forMs;
         const result = await askAgent("pause", pauseSchemas, { mountpoint, untilMs });
         output.result(result, () =>

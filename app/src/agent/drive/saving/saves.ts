@@ -1,7 +1,7 @@
 // Contents that programs here saved, among the changes of this client: which of them programs see, and what the next
 // save of a file is made of. A save takes the place of an unsent one only where it holds that one's content.
 import { type NodeState, RecentMap, type VersionId } from "@runnel/shared";
-import { type Save, isSave } from "../../changes/own-change.ts";
+import type { Save } from "../../changes/own-change.ts";
 import type { OwnChanges } from "../../changes/own-changes.ts";
 import type { ConflictCopy, JournalCommit } from "../../journal/journal.ts";
 
@@ -33,6 +33,8 @@ const REMOVED_MAX = 10_000;
 export class Saves {
   readonly #changes: OwnChanges;
   readonly #shown = new Map<number, Shown>();
+  /** Saves of open files. */
+  readonly #byFile = new Map<number, Set<Save>>();
   /** Version that the last save of an open file has become, by whatever attempt. */
   readonly #became = new Map<number, VersionId>();
   readonly #removed = new RecentMap<number, true>(REMOVED_MAX);
@@ -57,7 +59,7 @@ export class Saves {
     if (this.#removed.has(save.record.node)) this.#changes.step(save, "drop");
     for (const former of replaces.filter(isKept)) {
       for (const shown of this.#shown.values()) if (shown.save === former) shown.save = save;
-      former.file = 0;
+      this.#leaveFile(former);
       this.#changes.step(former, "drop");
     }
   }
@@ -77,13 +79,16 @@ export class Saves {
 
   /** Saves that wait, or are being sent by an attempt that no program waits for; the oldest first. */
   unsent(): Save[] {
-    return this.#changes
-      .saves()
-      .filter(({ state, isAwaited }) => state === "unsent" || (state === "sent" && !isAwaited));
+    return [...this.#changes.saves()].filter(isUnsent);
+  }
+
+  get hasUnsent(): boolean {
+    for (const save of this.#changes.saves()) if (isUnsent(save)) return true;
+    return false;
   }
 
   of(node: number): Save[] {
-    return this.#changes.of(node).filter(isSave);
+    return this.#changes.savesOf(node);
   }
 
   /** Shows an unsent content to programs from here on. */
@@ -157,17 +162,32 @@ export class Saves {
     const own = this.#ofFile(file);
     const held = own.filter(isHeld);
     for (const save of own) save.file = 0;
+    this.#byFile.delete(file);
     return held;
   }
 
   #ofFile(file: number): Save[] {
-    return this.#changes.saves().filter((save) => save.file === file);
+    const own = this.#byFile.get(file);
+    for (const save of own ?? []) if (save.state === "settled") own?.delete(save);
+    return [...(own ?? [])];
+  }
+
+  #leaveFile(save: Save): void {
+    this.#byFile.get(save.file)?.delete(save);
+    save.file = 0;
   }
 
   #add(record: JournalCommit, how: Pick<Save, "state" | "isAwaited" | "file">): Save {
     const untried = { failure: undefined, sending: undefined, version: undefined, shownAs: 0 };
-    return this.#changes.add({ n: record.n, node: record.node, names: [], record, ...how, ...untried });
+    const save = this.#changes.add<Save>({ n: record.n, node: record.node, names: [], record, ...how, ...untried });
+    if (save.file !== 0) this.#byFile.set(save.file, (this.#byFile.get(save.file) ?? new Set()).add(save));
+    return save;
   }
+}
+
+/** It waits, or is being sent by an attempt that no program waits for. */
+function isUnsent({ state, isAwaited }: Save): boolean {
+  return state === "unsent" || (state === "sent" && !isAwaited);
 }
 
 /** The journal keeps its content, which the server is not known to have. */

@@ -81,7 +81,7 @@ export class UnsentSaves {
   }
 
   get isEmpty(): boolean {
-    return this.#deps.saves.unsent().length === 0;
+    return !this.#deps.saves.hasUnsent;
   }
 
   /** Lists all that waits, and what will not be sent. */
@@ -96,7 +96,7 @@ export class UnsentSaves {
 
   /** A sentence for each that waits and says why, and for what cannot be sent at all. */
   problems(): string[] {
-    // What a pause keeps here is no problem.
+    // A pause is no problem.
     const isWanted = ({ failure }: Save): boolean =>
       this.#deps.session.isSuspended && isRunnelError(failure, "Unreachable");
     const known = this.#deps.saves.unsent().filter((save) => save.failure !== undefined && !isWanted(save));
