@@ -14,7 +14,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
   debianVersion,
@@ -142,7 +142,9 @@ export function ensureTestElectron() {
     setFuses(join(into, "runtime", "Cypress"), join(into, "runtime", "electron"));
     // It lacks the part that takes an app as an argument, and looks for one here.
     mkdirSync(join(into, "runtime", "resources"));
-    symlinkSync(DESKTOP_APP, join(into, "runtime", "resources", "app"));
+    // Relative: it holds wherever the whole is seen.
+    const place = join(TOOLS, `electron-of-${version}`, "runtime", "resources");
+    symlinkSync(relative(place, DESKTOP_APP), join(into, "runtime", "resources", "app"));
   });
   return join(folder, "runtime", "electron");
 }

@@ -158,3 +158,30 @@ test("a drive that ends before all is sent says so, and sends the rest when it i
   expect(differences(await pictureOf(drive), before)).toEqual([]);
   expect(differences(asServed(await pictureOf(served)), asServed(before))).toEqual([]);
 }, 120_000);
+
+test("without a line no more waits than the budget allows; what a program could not save then is kept all the same", async () => {
+  await device.unmount(drive);
+  const size = ["--mode", "async", "--unsent-size", "1M"];
+  await device.mount(`ws://127.0.0.1:${link.port}/docs`, drive, size);
+  await waitForState("connected");
+  await link.cut("refuse");
+  await waitForState("offline");
+  const save = 'head -c 400000 /dev/urandom > "$1/$2"';
+  for (const name of ["one", "two"]) await onMount(save, [drive, name]);
+  expect((await status()).problems).toEqual([]);
+  const copy = 'import sys; f = open(sys.argv[1] + "/three", "wb"); f.write(bytes(400000)); f.close()';
+  const refused = await onMount('python3 -c "$2" "$1" 2>&1 || true', [drive, copy]);
+  expect(refused).toMatch(/No space left on device/);
+  const [problem] = (await status()).problems;
+  expect(problem).toMatch(
+    /^What waits to be sent takes .* of the 1 MiB that it may take here; then nothing more can be/,
+  );
+  await link.restore();
+  await waitForState("connected");
+  // As in mode sync a program that goes beyond it waits, now that there is a server.
+  for (const name of ["four", "five", "six"]) await onMount(save, [drive, name]);
+  await device.flush(drive, { up: true });
+  expect(await status()).toMatchObject({ unsentFiles: 0, problems: [] });
+  for (const name of ["one", "two", "three", "four", "five", "six"])
+    expect(readFileSync(join(served, name))).toHaveLength(400_000);
+}, 120_000);

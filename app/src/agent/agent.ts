@@ -195,14 +195,17 @@ export class Agent {
     this.#record();
   }
 
-  /** Pauses drives, or ends their pauses, for this mount and those after it; `untilMs` undefined: not paused. */
+  /**
+   * Pauses drives, or ends their pauses, over a restart too where that can be written down; `untilMs` undefined: not
+   * paused.
+   */
   async pause(mounts: readonly Mount[], untilMs: number | null | undefined): Promise<void> {
     const sinceMs = Number(this.deps.clock.wallNs() / 1_000_000n);
     for (const { settings } of mounts) {
       if (untilMs === undefined) delete settings.pause;
       else settings.pause = { sinceMs, untilMs };
     }
-    this.#record();
+    this.#recordIfPossible();
     await Promise.all(mounts.map((mount) => mount.pauseChanged()));
   }
 
@@ -370,7 +373,8 @@ function placeOf({ settings: { url, mountpoint } }: WithSettings): MountRecord {
 }
 
 function recordOf(mount: WithSettings): MountRecord {
-  const { cacheFolder, cacheBytes, mapOwner, isAsync, usesFsKit, secretPath, isKept, pause } = mount.settings;
-  const options = { cacheFolder, cacheBytes, mapOwner, isAsync, usesFsKit, secretPath, isKept, pause };
-  return { ...placeOf(mount), options };
+  const { cacheFolder, cacheBytes, mapOwner, isAsync, unsentBytes, ...others } = mount.settings;
+  const { usesFsKit, secretPath, isKept, pause } = others;
+  const modes = { mapOwner, isAsync, unsentBytes, usesFsKit };
+  return { ...placeOf(mount), options: { cacheFolder, cacheBytes, ...modes, secretPath, isKept, pause } };
 }

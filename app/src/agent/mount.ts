@@ -32,6 +32,8 @@ export interface MountSettings {
   mapOwner: boolean;
   /** Programs are answered before the server has what they changed, where nobody else uses the volume. */
   isAsync: boolean;
+  /** The most that contents which wait to be sent may take, in mode async; undefined: as much as is usual. */
+  unsentBytes?: number;
   /** macOS: mounted through FSKit, without a kernel extension. */
   usesFsKit?: boolean;
   /** Path of the server's secret where there is no TLS (W165); undefined: where this user's programs look. */

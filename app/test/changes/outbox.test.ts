@@ -48,6 +48,8 @@ beforeEach(() => {
         (error: unknown) => ([queued.state, queued.failure] = [isWanted ? "unsent" : "settled", error]),
       );
     },
+    removed: () => undefined,
+    lacksSpace: () => undefined,
     refused: async ({ n }) => void refused.push(n),
   });
 });
@@ -65,7 +67,12 @@ function change(n: number, nodes: readonly number[] = []): TreeChange {
 }
 
 function save(n: number, node: number, sizeBytes = 10): Save {
-  const record = { n, node, sizeBytes } as unknown as Save["record"];
+  const record = {
+    n,
+    node,
+    sizeBytes,
+    layers: [{ extents: [{ offset: 0, length: sizeBytes }] }],
+  } as unknown as Save["record"];
   const untried = { failure: undefined, sending: undefined, version: undefined, shownAs: 0 };
   return { n, node, state: "unsent", isAwaited: false, names: [], record, file: 0, ...untried };
 }
@@ -73,6 +80,19 @@ function save(n: number, node: number, sizeBytes = 10): Save {
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 30; turn++) await Promise.resolve();
 }
+
+test("counts the bytes of contents until they are sent or given up", async () => {
+  expect(outbox.bytes).toBe(0);
+  const given = save(3, 7, 5);
+  outbox.add(save(1, 5, 100), change(2), given);
+  expect(outbox.bytes).toBe(105);
+  given.state = "settled";
+  await settle();
+  for (const each of asked) each.answer.resolve();
+  await settle();
+  outbox.pump();
+  expect([outbox.bytes, outbox.size]).toEqual([0, 0]);
+});
 
 function requests(): [number, readonly number[]][] {
   return asked.map(({ queued, after }) => [queued.n, after]);

@@ -8,14 +8,15 @@ import { testElectron } from "../../../scripts/tools.mjs";
 import { type RunResult, run } from "../harness/run.ts";
 import { waitFor } from "../harness/wait.ts";
 
-const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+export const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const BUNDLE = join(ROOT, "app/dist");
 const PROGRAMS = ["Xvfb", "dbus-daemon"];
 /** Root, as tests may be, cannot have Chromium's own sandbox; the page's own is the same. */
 const ARGS = ["--no-sandbox", "--disable-gpu", "--password-store=basic"];
 const START_MS = 120_000;
 
-function electronProgram(): string | undefined {
+/** Returns the path of the Electron there is. */
+export function electronProgram(): string | undefined {
   const folder = join(ROOT, "node_modules/electron");
   const note = join(folder, "path.txt");
   const own = existsSync(note) ? join(folder, "dist", readFileSync(note, "utf8").trim()) : "";

@@ -5,6 +5,7 @@ import type { Clock, Timer } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Making } from "../transfer/send-content.ts";
 import type { Turn } from "../transfer/upload.ts";
+import { dirtyBytes } from "../journal/journal.ts";
 import { type Save, type TreeChange, isSave } from "./own-change.ts";
 
 export type Queued = Save | TreeChange;
@@ -18,6 +19,10 @@ export interface OutboxDeps {
   isCertain(save: Save): boolean;
   /** Makes one attempt at a content. What it fails with is the save's. */
   sendSave(save: Save, making: Making | undefined, turn: Turn): Promise<void>;
+  /** Called when something has gone from here. */
+  removed(): void;
+  /** Called when the server has no room for something. */
+  lacksSpace(error: RunnelError): void;
   /** The server has refused it, and asking again would not help. */
   refused(change: TreeChange, error: RunnelError): Promise<void>;
 }
@@ -51,7 +56,9 @@ export class Outbox {
   /** Ordered by their numbers. */
   #waiting: Queued[] = [];
   readonly #sending = new Map<number, Sending>();
-  readonly #all = new Set<Queued>();
+  /** Each with the bytes of its content. */
+  readonly #all = new Map<Queued, number>();
+  #bytes = 0;
   /** Numbers of the changes under way that make nodes, by node. */
   readonly #makes = new Map<number, number>();
   /** Changes that programs are being answered for, and that come here next. */
@@ -79,6 +86,11 @@ export class Outbox {
     return this.#all.has(queued);
   }
 
+  /** Bytes of the contents that wait here, or are being sent. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** Something is about to be added: it is not idle before that has been sent, or the disposal without it. */
   expect(): Disposable {
     this.#expected++;
@@ -91,7 +103,11 @@ export class Outbox {
   }
 
   add(...queued: readonly Queued[]): void {
-    for (const each of queued) this.#all.add(each);
+    for (const each of queued) {
+      const bytes = isSave(each) ? dirtyBytes(each.record) : 0;
+      this.#all.set(each, bytes);
+      this.#bytes += bytes;
+    }
     this.#waiting.push(...queued);
     this.#sort();
     this.pump();
@@ -119,7 +135,7 @@ export class Outbox {
     if (this.#isClosed || this.#isPaused || !this.#deps.isConnected()) return;
     let started = 0;
     for (const queued of this.#waiting) {
-      if (queued.state === "settled") this.#all.delete(queued);
+      if (queued.state === "settled") this.#remove(queued);
       else if (!this.#start(queued)) break;
       started++;
     }
@@ -237,13 +253,20 @@ export class Outbox {
       this.#sort();
       if (!isInherited) this.#again();
       if (isRunnelError(error, "NoSpace", "Quota")) {
+        this.#deps.lacksSpace(error);
         this.#idle?.reject(error);
         this.#idle = undefined;
       }
-    } else this.#all.delete(queued);
+    } else this.#remove(queued);
     sending.opened.resolve();
     this.pump();
     this.#mayBeIdle();
+  }
+
+  #remove(queued: Queued): void {
+    this.#bytes -= this.#all.get(queued) ?? 0;
+    this.#all.delete(queued);
+    this.#deps.removed();
   }
 
   /** Says whether it has not ended: it may be sent once more, and what is asked from here on comes after that. */

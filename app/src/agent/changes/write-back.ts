@@ -7,6 +7,7 @@ import type { Journal, JournalOperation } from "../journal/journal.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
 import { Outbox } from "./outbox.ts";
+import { UnsentBudget, type UnsentBudgetDeps } from "./unsent-budget.ts";
 import type { Save, TreeChange } from "./own-change.ts";
 import type { OwnChanges } from "./own-changes.ts";
 import type { PendingTree } from "./pending-tree.ts";
@@ -22,7 +23,7 @@ export interface InTurn {
   turn: Turn;
 }
 
-export interface WriteBackDeps {
+export interface WriteBackDeps extends Pick<UnsentBudgetDeps, "settings" | "data"> {
   /** Programs are answered so: mode async. */
   isOn: boolean;
   clock: Clock;
@@ -51,6 +52,7 @@ export interface WriteBackDeps {
 export class WriteBack {
   readonly #deps: WriteBackDeps;
   readonly outbox: Outbox;
+  readonly budget: UnsentBudget;
   /** The highest number that was given when somebody else may have changed something: what is older is uncertain. */
   #uncertainTo = 0;
   #isRecalled = false;
@@ -63,7 +65,14 @@ export class WriteBack {
       sendChange: (change, after) => this.#send(change, after),
       isCertain: (save) => this.#isCertain(save),
       sendSave: (save, making, turn) => deps.sendSave(save, { making, isCertain: this.#isCertain(save), turn }),
+      removed: () => this.budget.changed(),
+      lacksSpace: (error) => this.budget.fail(error),
       refused: (change, error) => this.#refused(change, error),
+    });
+    this.budget = new UnsentBudget({
+      ...deps,
+      usedBytes: () => this.outbox.bytes,
+      isConnected: () => deps.session.isResponsive,
     });
   }
 
@@ -194,6 +203,7 @@ export class WriteBack {
   linked(isConnected: boolean): void {
     this.#isRecalled = false;
     if (isConnected) this.outbox.resume();
+    this.budget.changed();
   }
 
   #begin(record: JournalOperation, change: Change | undefined): TreeChange {

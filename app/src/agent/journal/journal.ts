@@ -131,3 +131,15 @@ export interface Journal {
   /** Brings all to stable storage first. Harmless when repeated; every other method then throws Interrupted. */
   close(): Promise<void>;
 }
+
+interface Layered {
+  layers: readonly { extents: readonly { length: number }[] }[];
+  sizeBytes: number;
+}
+
+/** Returns how many bytes of a content were written here. */
+export function dirtyBytes({ layers, sizeBytes }: Layered): number {
+  let bytes = 0;
+  for (const { extents } of layers) for (const { length } of extents) bytes += length;
+  return Math.min(bytes, sizeBytes);
+}

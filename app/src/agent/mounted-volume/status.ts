@@ -2,6 +2,7 @@
 import type { ServerStatus, MountStatus } from "../mount-status.ts";
 import type { Pins } from "../pins/pins.ts";
 import type { DrivePause } from "../pauses/drive-pause.ts";
+import type { WriteBack } from "../changes/write-back.ts";
 import type { OwnChanges } from "../changes/own-changes.ts";
 import type { UnsentSaves } from "../drive/saving/unsent.ts";
 import type { FullDisks } from "../full-disks.ts";
@@ -17,6 +18,7 @@ export interface StatusDeps extends Pick<
 > {
   session: Session;
   unsent: UnsentSaves;
+  writeBack: Pick<WriteBack, "budget">;
   changes: OwnChanges;
   fullDisks: FullDisks;
   pins: Pins;
@@ -59,6 +61,7 @@ export async function statusOf(deps: StatusDeps, asksServer: boolean): Promise<M
     problems: [
       ...right,
       ...(await deps.fullDisks.problems()),
+      ...[deps.writeBack.budget.problem()].filter((sentence) => sentence !== undefined),
       ...deps.unsent.problems(),
       ...deps.pins.problems(),
       ...incidents.problems(),

@@ -17,7 +17,7 @@ import {
 } from "@runnel/shared";
 import type { OwnChanges } from "../changes/own-changes.ts";
 import type { Cache, CachedContent, VersionContent } from "../cache/cache.ts";
-import type { JournalCommit } from "../journal/journal.ts";
+import { dirtyBytes, type JournalCommit } from "../journal/journal.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
 import type { Transfer, Transfers } from "../view/transfers.ts";
@@ -398,12 +398,6 @@ function shownBytes(record: JournalCommit): number {
 }
 
 /** Bytes that programs wrote of it. */
-function dirtyBytes({ layers, sizeBytes }: JournalCommit): number {
-  let bytes = 0;
-  for (const { extents } of layers) for (const { length } of extents) bytes += length;
-  return Math.min(bytes, sizeBytes);
-}
-
 function noBase(): RunnelError {
   return new RunnelError("Gone", "commit", "The version that was edited is no longer here.");
 }

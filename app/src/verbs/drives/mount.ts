@@ -17,6 +17,8 @@ export const mountSchemas = {
     cache: text.optional(),
     cacheBytes: z.int().nonnegative().optional(),
     mode: z.enum(["sync", "async"]).optional(),
+    /** Bytes that contents which wait to be sent may take here, in mode async. */
+    unsentBytes: z.int().nonnegative().optional(),
     /** Show everything as the mounting user's; undefined: when that is not root. */
     mapOwner: z.boolean().optional(),
     /** macOS: through FSKit. */
@@ -34,9 +36,10 @@ const CACHE_BYTES = 20 * 1024 ** 3;
 
 interface MountOptions extends Omit<
   z.input<typeof mountSchemas.asks>,
-  "url" | "mountpoint" | "cacheBytes" | "usesFsKit"
+  "url" | "mountpoint" | "cacheBytes" | "unsentBytes" | "usesFsKit"
 > {
   cacheSize?: number;
+  unsentSize?: number;
   fskit?: boolean;
 }
 
@@ -63,14 +66,20 @@ export const mount = agentVerb(mountSchemas, {
           )
           .choices(["sync", "async"]),
       )
+      .option(
+        "--unsent-size <size>",
+        "async: how much may wait here to be sent (default: 20G, or half the disk)",
+        parseSize,
+      )
       .option("--keep", "map it again after a restart, with the desktop app or runnel reconnect, until you unmount it")
       .option("--map-owner", "show everything as yours, whoever owns it on the server (default, but for root)")
       .option("--no-map-owner", "show the owners that the server has")
       .option("--secret <file>", "the secret of a server without TLS that was started with --secret", absolutePath)
       .option("--fskit", "on macOS: without a kernel extension, at a folder below /Volumes")
       .action(async (url: string, mountpoint: string, options: MountOptions) => {
-        const { cacheSize: cacheBytes, fskit: usesFsKit, ...others } = options;
-        const result = await askAgent("mount", mountSchemas, { url, mountpoint, cacheBytes, usesFsKit, ...others });
+        const { cacheSize: cacheBytes, unsentSize: unsentBytes, fskit: usesFsKit, ...others } = options;
+        const asked = { url, mountpoint, cacheBytes, unsentBytes, usesFsKit, ...others };
+        const result = await askAgent("mount", mountSchemas, asked);
         output.result(result, () => [`Mounted ${result.mount.url} at ${result.mount.mountpoint}.`]);
       });
   },
@@ -82,6 +91,7 @@ export async function mountAsAsked(agent: Agent, asked: z.output<typeof mountSch
   const url = volumeUrl(asked.url);
   const before = agent.recordAt(url, mountpoint)?.options;
   const secretPath = secret ?? before?.secretPath;
+  const unsentBytes = asked.unsentBytes ?? before?.unsentBytes;
   return agent.mount({
     url,
     mountpoint,
@@ -92,6 +102,7 @@ export async function mountAsAsked(agent: Agent, asked: z.output<typeof mountSch
     usesFsKit: usesFsKit ?? before?.usesFsKit ?? false,
     isKept: keep ?? before?.isKept ?? false,
     ...(secretPath === undefined ? {} : { secretPath }),
+    ...(unsentBytes === undefined ? {} : { unsentBytes }),
     ...(before?.pause === undefined ? {} : { pause: before.pause }),
   });
 }

@@ -43,6 +43,7 @@ const MountOptions = z.object({
   cacheBytes: z.number(),
   mapOwner: z.boolean(),
   isAsync: z.boolean().optional(),
+  unsentBytes: z.number().optional(),
   usesFsKit: z.boolean().optional(),
   isKept: z.boolean().optional(),
   secretPath: z.string().optional(),

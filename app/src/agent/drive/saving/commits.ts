@@ -7,7 +7,7 @@ import type { Save } from "../../changes/own-change.ts";
 import type { OwnChanges } from "../../changes/own-changes.ts";
 import type { WriteBack } from "../../changes/write-back.ts";
 import type { Cache } from "../../cache/cache.ts";
-import type { Journal, JournalCommit } from "../../journal/journal.ts";
+import { dirtyBytes, type Journal, type JournalCommit } from "../../journal/journal.ts";
 import { fullHere } from "../../full-disks.ts";
 import type { BaseUsers, Sender, SentContent } from "../../transfer/send-content.ts";
 import type { Operations } from "../../wire/operations.ts";
@@ -82,7 +82,11 @@ export class Commits {
     this.#running++;
     try {
       let failure: unknown;
-      const mayBegin = await writeBack.begins().catch((error: unknown) => {
+      const begins = async (): Promise<boolean> => {
+        if (writeBack.mayBegin) await writeBack.budget.room(dirtyBytes(change));
+        return writeBack.begins();
+      };
+      const mayBegin = await begins().catch((error: unknown) => {
         failure = error;
         return false;
       });

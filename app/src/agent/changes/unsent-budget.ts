@@ -1,0 +1,91 @@
+// The budget of contents that wait to be sent: they take this computer's disk until the server has them. A person is
+// told before it is used up; then whoever writes waits for the server, or is refused while there is none.
+import { type Clock, type DiskRoot, RunnelError } from "@runnel/shared";
+import prettyBytes from "pretty-bytes";
+
+export interface UnsentBudgetDeps {
+  /** May change while the drive is there. */
+  settings: { readonly unsentBytes?: number };
+  clock: Clock;
+  /** Folder of the contents. */
+  data: Pick<DiskRoot, "space">;
+  usedBytes(): number;
+  isConnected(): boolean;
+}
+
+/** The most that they may take unless a person says otherwise; in any case half of what the disk has for them. */
+export const UNSENT_BYTES = 20 * 1024 ** 3;
+/** Share of it from which on a person is told. */
+const HIGH = 0.8;
+/** Interval at which the disk is looked at while something waits. */
+const LOOK_EVERY_MS = 2_000;
+
+export class UnsentBudget {
+  readonly #deps: UnsentBudgetDeps;
+  #change = newChange();
+  #diskBytes = Infinity;
+  #lookedMs = -Infinity;
+
+  constructor(deps: UnsentBudgetDeps) {
+    this.#deps = deps;
+  }
+
+  get limitBytes(): number {
+    return Math.min(this.#deps.settings.unsentBytes ?? UNSENT_BYTES, this.#diskBytes);
+  }
+
+  /**
+   * Resolves when there is room for so much more: while there is a server, once it has enough of what waits. What is
+   * larger than all of the budget has room when nothing waits. @throws NoSpace while there is none; what the server
+   * lacks, where that keeps what waits from being sent.
+   */
+  async room(bytes: number): Promise<void> {
+    await this.#look();
+    const { usedBytes, isConnected } = this.#deps;
+    while (usedBytes() > 0 && usedBytes() + bytes > this.limitBytes) {
+      if (!isConnected()) throw new RunnelError("NoSpace", "save", this.#sentence());
+      await this.#change.promise;
+    }
+  }
+
+  /** Called when something was sent, and when there is a server or none. */
+  changed(): void {
+    this.#change.resolve();
+    this.#change = newChange();
+  }
+
+  /** Called with what the server refuses to take any more for. */
+  fail(error: RunnelError): void {
+    this.#change.reject(error);
+    this.#change = newChange();
+  }
+
+  /** Returns a sentence once most of it is used. */
+  problem(): string | undefined {
+    return this.#deps.usedBytes() >= HIGH * this.limitBytes ? this.#sentence() : undefined;
+  }
+
+  #sentence(): string {
+    const { usedBytes, isConnected } = this.#deps;
+    const [used, limit] = [usedBytes(), this.limitBytes].map((bytes) => prettyBytes(bytes, { binary: true }));
+    const next = isConnected()
+      ? "programs wait for the server then"
+      : "then nothing more can be saved until the server is back";
+    return `What waits to be sent takes ${used} of the ${limit} that it may take here; ${next}.`;
+  }
+
+  /** Half of what is free and what waits already: other programs need room too. */
+  async #look(): Promise<void> {
+    const { clock, data, usedBytes } = this.#deps;
+    if (clock.bootMs() - this.#lookedMs < LOOK_EVERY_MS) return;
+    this.#lookedMs = clock.bootMs();
+    const space = await data.space().catch(() => undefined);
+    if (space !== undefined) this.#diskBytes = (space.availableBytes + usedBytes()) / 2;
+  }
+}
+
+function newChange(): PromiseWithResolvers<void> {
+  const change = Promise.withResolvers<void>();
+  change.promise.catch(() => undefined);
+  return change;
+}
