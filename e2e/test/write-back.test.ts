@@ -178,7 +178,7 @@ test("without a line no more waits than the budget allows; what a program could 
   );
   await link.restore();
   await waitForState("connected");
-  // As in mode sync a program that goes beyond it waits, now that there is a server.
+  // Programs that go beyond it wait, as in mode sync, now that there is a server.
   for (const name of ["four", "five", "six"]) await onMount(save, [drive, name]);
   await device.flush(drive, { up: true });
   expect(await status()).toMatchObject({ unsentFiles: 0, problems: [] });

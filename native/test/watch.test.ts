@@ -111,7 +111,7 @@ describe("watching a tree that changes fast", () => {
         known.clear();
         for (const [path, state] of await scan(root)) known.set(path, state);
       };
-      // Where the watcher gets no processor for long, more happens than the kernel queues.
+      // More may happen than the kernel queues, while the watcher gets no processor.
       const watch = await follow(
         root,
         ({ path, kind }) => (kind === "overflow" ? takeInAgain() : takeIn(root, known, path)),

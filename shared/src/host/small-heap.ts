@@ -26,7 +26,7 @@ const PASSED_BYTES = 8 * 1024 * 1024;
  * Garbage that outlived that, as with a connection that ended or requests that waited, goes when memory on the heap and
  * outside of it has grown by this, and by half of the heap, since the last whole collection.
  */
-const GROWN_BYTES = 32 * 1024 * 1024;
+const GROWN_BYTES = 16 * 1024 * 1024;
 
 let percent = 0;
 let collect: ((options: { type: "minor" | "major" }) => void) | undefined;
