@@ -185,3 +185,58 @@ test("without a line no more waits than the budget allows; what a program could 
   for (const name of ["one", "two", "three", "four", "five", "six"])
     expect(readFileSync(join(served, name))).toHaveLength(400_000);
 }, 120_000);
+
+/** Sets, replaces and removes extended attributes, and prints what there is. */
+const ATTRIBUTES = `
+import os, sys
+def show(name):
+    path = os.path.join(sys.argv[1], name)
+    try: print(name, [(key, os.getxattr(path, key).decode()) for key in sorted(os.listxattr(path))])
+    except OSError as error: print(name, error.strerror)
+def refused(act, *args):
+    try: act(*args)
+    except OSError as error: print(error.strerror)
+path = lambda name: os.path.join(sys.argv[1], name)
+if sys.argv[2] == "change":
+    open(path("fresh"), "w").close()
+    for name in ["fresh", "cached", "folder"]:
+        os.setxattr(path(name), "user.one", b"1")
+        os.setxattr(path(name), "user.two", b"2")
+        os.setxattr(path(name), "user.one", b"other", os.XATTR_REPLACE)
+        os.removexattr(path(name), "user.two")
+        refused(os.setxattr, path(name), "user.one", b"", os.XATTR_CREATE)
+        refused(os.removexattr, path(name), "user.none")
+    os.setxattr(path("linked"), "user.gone", b"x")
+    os.removexattr(path("linked"), "user.gone")
+for name in ["fresh", "cached", "folder", "linked", "moved"]: show(name)
+`;
+
+test("extended attributes are changed without a line, too", async () => {
+  const attributes = (at: string, act: string): Promise<string> =>
+    onMount('python3 -c "$3" "$1" "$2"', [at, act, ATTRIBUTES]);
+  await onMount("python3 -c \"import os, sys; os.setxattr(sys.argv[1] + '/moved', 'user.old', b'before')\" \"$1\"", [
+    drive,
+  ]);
+  await device.flush(drive);
+  await attributes(drive, "show");
+  await link.cut("refuse");
+  await waitForState("offline");
+  const refusals = "File exists\nNo data available\n";
+  const shown = `fresh [('user.one', 'other')]
+cached [('user.one', 'other')]
+folder [('user.one', 'other')]
+linked []
+moved [('user.old', 'before')]
+`;
+  expect(await attributes(drive, "change")).toBe(refusals.repeat(3) + shown);
+  await device.killAgent();
+  await mount();
+  // The agent has forgotten what the server told it.
+  const unknown = shown.replace(/moved .*/, "moved Input/output error");
+  expect(await attributes(drive, "show")).toBe(unknown);
+  await link.restore();
+  await waitForState("connected");
+  await device.flush(drive, { up: true });
+  expect(await status()).toMatchObject({ unsentNames: 0, problems: [] });
+  for (const at of [drive, served]) expect(await attributes(at, "show")).toBe(shown);
+}, 120_000);

@@ -1,7 +1,7 @@
 // The tree with own changes laid over it: at every moment what it would be if the server had told all of them.
 import { expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { type NodeState, ROOT_NODE } from "@runnel/shared";
+import { type Change, type NodeState, ROOT_NODE } from "@runnel/shared";
 import { planOperation } from "@runnel/shared/tree";
 import { PendingTree } from "../../src/agent/changes/pending-tree.ts";
 import type { Replica } from "../../src/agent/replica/replica.ts";
@@ -125,4 +125,41 @@ test("a folder that was made here is known whole, another one is not until it is
       INSTANCE,
     ),
   ).toThrow(expect.objectContaining({ kind: "NotEmpty" }));
+});
+
+test("shows extended attributes as they are here: what the server told, with what was changed since", () => {
+  const told = { ...makeState(5, "file", 3), nlink: 1, xattrSeq: 2 };
+  const replica = openReplica(":memory:", "boot 1");
+  replica.reset(EPOCH, { ...makeState(ROOT_NODE, "folder", 1), nlink: 2 });
+  replica.putListing(ROOT_NODE, 3, [{ name: "f", state: told }], true);
+  const pending = new PendingTree(replica, (node) => node);
+  const value = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
+  const own = (n: number, name: string, to: Uint8Array | null): Change => {
+    const xattr = [name, to] as const;
+    const operation = { op: "setAttr", node: 5, change: { xattr } } as const;
+    const { change } = planOperation(pending.rows(INSTANCE), operation, BigInt(n), INSTANCE);
+    if (change === undefined) throw new Error("Nothing has changed.");
+    pending.add(n, change, xattr);
+    return change;
+  };
+  // The server has some, and which is not known.
+  own(10, "user.b", value("here"));
+  expect([pending.xattrs(5), pending.toldSeq(5)]).toEqual([undefined, 2]);
+  expect(pending.withOwn(5, [["user.a", value("there")]])).toEqual([
+    ["user.a", value("there")],
+    ["user.b", value("here")],
+  ]);
+  const seqs = [pending.node(5)?.xattrSeq];
+  pending.toldXattrs.set(5, { seq: 2, xattrs: [["user.a", value("there")]] });
+  own(11, "user.a", null);
+  seqs.push(pending.node(5)?.xattrSeq);
+  expect(pending.xattrs(5)).toEqual([["user.b", value("here")]]);
+  own(12, "user.b", null);
+  expect([pending.xattrs(5), pending.node(5)?.xattrSeq]).toEqual([[], undefined]);
+  pending.end(12);
+  seqs.push(pending.node(5)?.xattrSeq);
+  // A kernel that has them asks again whenever they are others.
+  expect(new Set(seqs).size).toBe(2);
+  for (const n of [10, 11]) pending.end(n);
+  expect([pending.node(5)?.xattrSeq, pending.xattrs(5)]).toEqual([2, [["user.a", value("there")]]]);
 });

@@ -1,9 +1,9 @@
 // Overlay of one node: what own changes that are pending have set of it. Of each field the last one counts, of links
 // all. A folder may have tens of thousands of them, so that nothing here looks at all of them.
-import type { NodeState } from "@runnel/shared";
+import type { NodeState, XattrChange } from "@runnel/shared";
 
-export const FIELDS = ["mode", "uid", "gid", "mtimeNs", "ctimeNs"] as const;
-/** Fields of a state that a change of names or attributes sets. */
+const FIELDS = ["mode", "uid", "gid", "mtimeNs", "ctimeNs", "xattrSeq"] as const;
+/** Fields of a state that a change of names or attributes sets; `xattrSeq` 0: it has no extended attributes. */
 export type Patch = Partial<Pick<NodeState, (typeof FIELDS)[number]>>;
 
 /** A change of the node. */
@@ -11,6 +11,7 @@ interface Step {
   n: number;
   fields: Patch;
   links: number;
+  xattr: XattrChange | undefined;
 }
 
 /** Steps that have ended are looked over when there are more than that beside those that have not. */
@@ -21,15 +22,18 @@ export class NodeOverlay {
   /** Steps that set a field, in their order; some of them have ended. */
   readonly #setBy = new Map<keyof Patch, Step[]>();
   #links = 0;
+  /** Number of steps that change an extended attribute. */
+  #xattrs = 0;
 
   get isEmpty(): boolean {
     return this.#steps.size === 0;
   }
 
-  add(n: number, fields: Patch, links: number): void {
-    const step = { n, fields, links };
+  add(n: number, fields: Patch, links: number, xattr?: XattrChange): void {
+    const step = { n, fields, links, xattr };
     this.#steps.set(n, step);
     this.#links += links;
+    if (xattr !== undefined) this.#xattrs++;
     for (const field of FIELDS) {
       if (fields[field] === undefined) continue;
       const setBy = this.#setBy.get(field);
@@ -43,6 +47,7 @@ export class NodeOverlay {
     if (step === undefined) return;
     this.#steps.delete(n);
     this.#links -= step.links;
+    if (step.xattr !== undefined) this.#xattrs--;
     for (const [field, setBy] of this.#setBy)
       if (setBy.length > 2 * this.#steps.size + ENDED_MAX)
         this.#setBy.set(
@@ -55,7 +60,14 @@ export class NodeOverlay {
   over(state: NodeState): NodeState {
     const shown = { ...state, ...this.#last(-1) };
     shown.nlink += this.#links;
+    if (shown.xattrSeq === 0) delete shown.xattrSeq;
     return shown;
+  }
+
+  /** Changes of extended attributes, in their order. */
+  xattrs(): XattrChange[] {
+    if (this.#xattrs === 0) return [];
+    return [...this.#steps.values()].flatMap(({ xattr }) => (xattr === undefined ? [] : [xattr]));
   }
 
   /** Returns the times that changes with greater numbers than `n` have set. */

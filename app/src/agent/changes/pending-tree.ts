@@ -1,11 +1,28 @@
 // The tree with this client's own changes laid over it that the server has not told yet: what programs here see, and
 // what their next change is planned over. An own change goes when the feed brings it, or nothing comes of it.
-import { type Change, type Entry, LIMITS, type NodeState, ROOT_NODE, RunnelError } from "@runnel/shared";
+import {
+  type Change,
+  type Entry,
+  LIMITS,
+  type NodeState,
+  ROOT_NODE,
+  RecentMap,
+  RunnelError,
+  type Xattr,
+  type XattrChange,
+  changeXattrs,
+} from "@runnel/shared";
 import type { TreeRows } from "@runnel/shared/tree";
 import { NodeOverlay, type Patch } from "./node-overlay.ts";
 import type { Known, Replica } from "../replica/replica.ts";
 
 const PAGE_ENTRIES = 1_000;
+/** Nodes whose extended attributes are remembered. */
+const TOLD_MAX = 256;
+/** Beginning of the numbers of extended attributes that are only here, above all changes of servers. */
+const XATTRS_FROM = 2 ** 52;
+/** Stands for those that the server has. */
+const UNKNOWN_XATTRS: readonly Xattr[] = [["user.", new Uint8Array(0)]];
 
 export class PendingTree {
   readonly #replica: Replica;
@@ -17,6 +34,8 @@ export class PendingTree {
   readonly #inFolder = new Map<number, Map<string, number[]>>();
   readonly #binding = new Map<number, Set<number>>();
   readonly #overlays = new Map<number, NodeOverlay>();
+  /** Extended attributes that the server has told, by node, and the change that left them. */
+  readonly toldXattrs = new RecentMap<number, { seq: number; xattrs: readonly Xattr[] }>(TOLD_MAX);
   /** Nodes that were made here, as they were then. */
   readonly #made = new Map<number, NodeState>();
 
@@ -29,14 +48,15 @@ export class PendingTree {
     return this.#pending.size === 0;
   }
 
-  /** Lays a change over the tree. */
-  add(n: number, change: Change): void {
+  /** Lays a change over the tree; `xattr`: what it changes of the extended attributes of its node. */
+  add(n: number, change: Change, xattr?: XattrChange): void {
     const patches = change.nodes.map((state) => [state.node, this.#patchTo(state)] as const);
     this.#pending.set(n, change);
     for (const [node, { fields, links }] of patches) {
       const overlay = this.#overlays.get(node) ?? new NodeOverlay();
       this.#overlays.set(node, overlay);
-      overlay.add(n, fields, links);
+      if (xattr !== undefined) fields.xattrSeq = isWithXattrs(change, node) ? XATTRS_FROM + n : 0;
+      overlay.add(n, fields, links, xattr);
     }
     for (const { folder, name, node } of change.bindings) {
       if (node !== 0) this.#binding.set(node, (this.#binding.get(node) ?? new Set()).add(n));
@@ -87,6 +107,7 @@ export class PendingTree {
   /** Everything is of another epoch. */
   clear(): void {
     for (const n of this.#pending.keys()) this.end(n);
+    this.toldXattrs.clear();
   }
 
   /** Returns the node that a name is bound to by a change that is pending, 0: none; undefined: none binds it. */
@@ -100,6 +121,29 @@ export class PendingTree {
   node(node: number): NodeState | undefined {
     const known = this.#replica.node(node) ?? this.#made.get(node);
     return known && (this.#overlays.get(node)?.over(known) ?? known);
+  }
+
+  /** Returns a node's extended attributes; undefined while nobody here knows what the server has of them. */
+  xattrs(node: number): readonly Xattr[] | undefined {
+    const told = this.#told(node);
+    return told && this.withOwn(node, told);
+  }
+
+  /** Returns what pending changes make of extended attributes that the server told. */
+  withOwn(node: number, told: readonly Xattr[]): readonly Xattr[] {
+    return (this.#overlays.get(node)?.xattrs() ?? []).reduce(changeXattrs, told);
+  }
+
+  /** Returns the change that left the extended attributes which a node has at the server; 0: it has none. */
+  toldSeq(node: number): number {
+    return (this.#replica.node(node) ?? this.#made.get(node))?.xattrSeq ?? 0;
+  }
+
+  #told(node: number): readonly Xattr[] | undefined {
+    const seq = this.toldSeq(node);
+    if (seq === 0) return [];
+    const told = this.toldXattrs.get(node);
+    return told?.seq === seq ? told.xattrs : undefined;
   }
 
   /** Returns the times of a node that pending changes with greater numbers than `n` have set. */
@@ -166,7 +210,7 @@ export class PendingTree {
     return {
       facts: () => ({ seq: this.#replica.facts()?.seq ?? 0, nextNode: Infinity }),
       node: (node) => this.node(node),
-      xattrs: () => [],
+      xattrs: (node) => [...(this.xattrs(node) ?? UNKNOWN_XATTRS)],
       lastName: () => ({ folder: ROOT_NODE, name: "", instance }),
       binding: (folder, name) => {
         const known = this.lookup(folder, name);
@@ -223,6 +267,10 @@ export class PendingTree {
     if (state.mtimeNs !== now.mtimeNs) fields.mtimeNs = state.mtimeNs;
     return { fields, links: state.nlink - now.nlink };
   }
+}
+
+function isWithXattrs({ nodes }: Change, node: number): boolean {
+  return nodes.find((state) => state.node === node)?.xattrSeq !== undefined;
 }
 
 /** A new content concerns a node, and is none of these. */

@@ -208,7 +208,9 @@ export class WriteBack {
 
   #begin(record: JournalOperation, change: Change | undefined): TreeChange {
     const { changes, pending } = this.#deps;
-    if (change !== undefined) pending.add(record.n, change);
+    const { operation } = record;
+    const xattr = operation.op === "setAttr" ? operation.change.xattr : undefined;
+    if (change !== undefined) pending.add(record.n, change, xattr);
     const names = change?.bindings.map(({ folder, name, node }) => [folder, name, node] as const) ?? [];
     const nodes = change?.nodes.map(({ node }) => node) ?? [];
     return changes.add<TreeChange>({ n: record.n, state: "begun", isAwaited: false, names, nodes, record });

@@ -1,7 +1,8 @@
-// Extended attributes for programs: kept by node while their seq is the node's, asked of the server otherwise.
+// Extended attributes for programs: those that the server has told, with what was changed here since; asked of the
+// server otherwise.
 import type { Drive } from "@runnel/native/drive";
-import type { NodeState, Xattr } from "@runnel/shared";
-import { LIMITS, RecentMap, RunnelError, changeXattrs, isXattrName, checkResult } from "@runnel/shared";
+import type { XattrChange, Xattr } from "@runnel/shared";
+import { LIMITS, RunnelError, changeXattrs, isXattrName, checkResult } from "@runnel/shared";
 import type { WriteBack } from "../changes/write-back.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
@@ -13,15 +14,11 @@ export interface XattrsDeps {
   tree: Tree;
   session: Session;
   operations: Operations;
-  writeBack: Pick<WriteBack, "sent">;
+  writeBack: Pick<WriteBack, "begins" | "change" | "sent">;
 }
-
-/** Nodes whose attributes are remembered. */
-const KEPT_MAX = 256;
 
 export class Xattrs {
   readonly #deps: XattrsDeps;
-  readonly #kept = new RecentMap<number, { seq: number; xattrs: readonly Xattr[] }>(KEPT_MAX);
 
   constructor(deps: XattrsDeps) {
     this.#deps = deps;
@@ -29,41 +26,66 @@ export class Xattrs {
 
   async give(request: RequestOfOp<"xattrs">): Promise<void> {
     const { drive, tree } = this.#deps;
-    drive.xattrs(request.id, await this.#of(await tree.node(request.node)));
+    await tree.node(request.node);
+    drive.xattrs(request.id, await this.#of(tree.real(request.node)));
   }
 
+  /** Answers from the journal where that may be done now, else when the server has done it. */
   async set(request: RequestOfOp<"setxattr">): Promise<void> {
-    const { drive, tree, operations, writeBack } = this.#deps;
-    const { name, how } = request;
+    const { tree, operations, writeBack } = this.#deps;
+    while (await writeBack.begins()) {
+      const change = await this.#changeOf(request);
+      if (change === undefined) return;
+      const node = tree.real(request.node);
+      const planned = writeBack.change(() => ({ op: "setAttr", node, change: { xattr: change } }));
+      if (planned === undefined) continue;
+      await planned.recorded;
+      return this.#done(request);
+    }
     // Earlier changes of the file go first.
     await writeBack.sent();
     operations.mayChange("set attribute");
-    const before = await this.#of(await tree.node(request.node));
-    const isThere = before.some(([known]) => known === name);
-    if (how === "create" && isThere) return drive.fail(request.id, "Exists");
-    if ((how === "replace" || how === "remove") && !isThere) return drive.fail(request.id, "NoAttribute");
-    if (!isXattrName(name)) return drive.fail(request.id, "BadName");
-    if (request.value.length > LIMITS.xattrValueBytes) return drive.fail(request.id, "TooLarge");
-    const change = [name, how === "remove" ? null : Uint8Array.from(request.value)] as const;
-    changeXattrs(before, change);
+    const change = await this.#changeOf(request);
+    if (change === undefined) return;
     const node = tree.real(request.node);
     await operations.change("setAttr", { node, change: { xattr: change } });
     // Somebody else's change may have come before: they are asked for when they are wanted.
-    this.#kept.delete(node);
-    drive.putNode(tree.entry(await tree.node(request.node), request.node), false);
-    drive.done(request.id);
+    tree.pending.toldXattrs.delete(node);
+    return this.#done(request);
+  }
+
+  /** @returns undefined when the program has been refused. */
+  async #changeOf({ id, node, name, how, value }: RequestOfOp<"setxattr">): Promise<XattrChange | undefined> {
+    const { drive, tree } = this.#deps;
+    await tree.node(node);
+    const before = await this.#of(tree.real(node));
+    const isThere = before.some(([known]) => known === name);
+    const refuse = (kind: "Exists" | "NoAttribute" | "BadName" | "TooLarge"): undefined => void drive.fail(id, kind);
+    if (how === "create" && isThere) return refuse("Exists");
+    if ((how === "replace" || how === "remove") && !isThere) return refuse("NoAttribute");
+    if (!isXattrName(name)) return refuse("BadName");
+    if (value.length > LIMITS.xattrValueBytes) return refuse("TooLarge");
+    const change = [name, how === "remove" ? null : Uint8Array.from(value)] as const;
+    changeXattrs(before, change);
+    return change;
+  }
+
+  async #done({ id, node }: RequestOfOp<"setxattr">): Promise<void> {
+    const { drive, tree } = this.#deps;
+    drive.putNode(tree.entry(await tree.node(node), node), false);
+    drive.done(id);
   }
 
   /** @throws Unreachable when they are not known here and cannot be asked for. */
-  async #of(state: NodeState): Promise<readonly Xattr[]> {
-    if (state.xattrSeq === undefined) return [];
-    const kept = this.#kept.get(state.node);
-    if (kept?.seq === state.xattrSeq) return kept.xattrs;
-    const answer = await this.#deps.session.ask("xattrs", { node: state.node });
-    const { seq, xattrs } = checkResult("xattrs", answer);
-    if (seq < state.xattrSeq)
+  async #of(node: number): Promise<readonly Xattr[]> {
+    const { tree, session } = this.#deps;
+    const known = tree.pending.xattrs(node);
+    if (known !== undefined) return known;
+    const asOf = tree.pending.toldSeq(node);
+    const { seq, xattrs } = checkResult("xattrs", await session.ask("xattrs", { node }));
+    if (seq < asOf)
       throw new RunnelError("Io", "read attributes", "The server's answer is older than what it told before.");
-    this.#kept.set(state.node, { seq, xattrs });
-    return xattrs;
+    tree.pending.toldXattrs.set(node, { seq, xattrs });
+    return tree.pending.withOwn(node, xattrs);
   }
 }

@@ -79,6 +79,8 @@ const treeOperation = z.discriminatedUnion("op", [
       uid: count.exactOptional(),
       gid: count.exactOptional(),
       mtimeNs: nanoseconds.exactOptional(),
+      /** null removes it. */
+      xattr: z.tuple([z.string().min(1), blob.nullable()]).exactOptional(),
     }),
   }),
 ]);
