@@ -5,6 +5,7 @@ import { UnsentBudget } from "../../src/agent/changes/unsent-budget.ts";
 
 const LIMIT_BYTES = 1000;
 
+let settings: { unsentBytes: number };
 let clock: SimulatedClock;
 let usedBytes: number;
 let availableBytes: number;
@@ -13,9 +14,10 @@ let budget: UnsentBudget;
 
 beforeEach(() => {
   clock = new SimulatedClock();
+  settings = { unsentBytes: LIMIT_BYTES };
   [usedBytes, availableBytes, isConnected] = [0, 1e9, true];
   budget = new UnsentBudget({
-    settings: { unsentBytes: LIMIT_BYTES },
+    settings,
     clock,
     data: { space: async () => ({ availableBytes, totalBytes: 1e9, freeFiles: 1 }) as never },
     usedBytes: () => usedBytes,
@@ -75,6 +77,13 @@ test("it is at most half of what the disk has for it, as of a moment ago", async
   availableBytes = 1e9;
   await clock.advance(2_000);
   expect(await roomFor(101)).toEqual({ outcome: "room" });
+});
+
+test("nobody is told of a budget of nothing while nothing waits", () => {
+  settings.unsentBytes = 0;
+  expect(budget.problem()).toBeUndefined();
+  usedBytes = 1;
+  expect(budget.problem()).toBeDefined();
 });
 
 test("a person is told from four fifths on", () => {

@@ -1,6 +1,6 @@
 // The budget of contents that wait to be sent: they take this computer's disk until the server has them. A person is
 // told before it is used up; then whoever writes waits for the server, or is refused while there is none.
-import { type Clock, type DiskRoot, RunnelError } from "@runnel/shared";
+import { type Clock, Condition, type DiskRoot, RunnelError } from "@runnel/shared";
 import prettyBytes from "pretty-bytes";
 
 export interface UnsentBudgetDeps {
@@ -14,7 +14,7 @@ export interface UnsentBudgetDeps {
 }
 
 /** The most that they may take unless a person says otherwise; in any case half of what the disk has for them. */
-export const UNSENT_BYTES = 20 * 1024 ** 3;
+const UNSENT_BYTES = 20 * 1024 ** 3;
 /** Share of it from which on a person is told. */
 const HIGH = 0.8;
 /** Interval at which the disk is looked at while something waits. */
@@ -22,7 +22,7 @@ const LOOK_EVERY_MS = 2_000;
 
 export class UnsentBudget {
   readonly #deps: UnsentBudgetDeps;
-  #change = newChange();
+  readonly #change = new Condition();
   #diskBytes = Infinity;
   #lookedMs = -Infinity;
 
@@ -40,29 +40,29 @@ export class UnsentBudget {
    * lacks, where that keeps what waits from being sent.
    */
   async room(bytes: number): Promise<void> {
-    await this.#look();
     const { usedBytes, isConnected } = this.#deps;
+    if (usedBytes() === 0) return;
+    await this.#look();
     while (usedBytes() > 0 && usedBytes() + bytes > this.limitBytes) {
       if (!isConnected()) throw new RunnelError("NoSpace", "save", this.#sentence());
-      await this.#change.promise;
+      await this.#change.wait();
     }
   }
 
   /** Called when something was sent, and when there is a server or none. */
   changed(): void {
-    this.#change.resolve();
-    this.#change = newChange();
+    this.#change.notify();
   }
 
   /** Called with what the server refuses to take any more for. */
   fail(error: RunnelError): void {
-    this.#change.reject(error);
-    this.#change = newChange();
+    this.#change.fail(error);
   }
 
   /** Returns a sentence once most of it is used. */
   problem(): string | undefined {
-    return this.#deps.usedBytes() >= HIGH * this.limitBytes ? this.#sentence() : undefined;
+    const usedBytes = this.#deps.usedBytes();
+    return usedBytes > 0 && usedBytes >= HIGH * this.limitBytes ? this.#sentence() : undefined;
   }
 
   #sentence(): string {
@@ -82,10 +82,4 @@ export class UnsentBudget {
     const space = await data.space().catch(() => undefined);
     if (space !== undefined) this.#diskBytes = (space.availableBytes + usedBytes()) / 2;
   }
-}
-
-function newChange(): PromiseWithResolvers<void> {
-  const change = Promise.withResolvers<void>();
-  change.promise.catch(() => undefined);
-  return change;
 }

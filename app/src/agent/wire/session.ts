@@ -2,7 +2,16 @@
 // acknowledged, and the lease alive while programs use the drive. Whoever asks something goes through here and gets
 // Unreachable instead of a hang.
 import type { Channel, Connection, RequestName } from "@runnel/shared";
-import { ROOT_NODE, RunnelError, fromSystemError, isRunnelError, silent, sleep, checkResult } from "@runnel/shared";
+import {
+  Condition,
+  ROOT_NODE,
+  RunnelError,
+  fromSystemError,
+  isRunnelError,
+  silent,
+  sleep,
+  checkResult,
+} from "@runnel/shared";
 import { followFeed } from "./feed-items.ts";
 import { Lease } from "./lease.ts";
 import { NodeRange } from "./node-range.ts";
@@ -21,8 +30,8 @@ export class Session {
   private connection: Connection | undefined;
   private feed: Channel | undefined;
   private isEnding = false;
-  /** Settled, and replaced, when there is a connection, and when none is to come. */
-  private connecting = newConnecting();
+  /** Told when there is a connection; fails when none is to come. */
+  private readonly connecting = new Condition();
   private lastError = new RunnelError("Unreachable", "connect", "Not connected yet.");
   private readonly nodes: NodeRange;
   /** Callers of `withRequestTimeout` that wait. */
@@ -106,7 +115,6 @@ export class Session {
     return this.isConnected && !this.isSuspended && !this.keepalive.isSilent;
   }
 
-  /** Nothing may cross the line: it was suspended. */
   get isSuspended(): boolean {
     return this.suspension !== undefined;
   }
@@ -271,7 +279,7 @@ export class Session {
           await sleep(this.deps.clock, Math.min(leftMs, POLL_MS));
           continue;
         }
-        await this.keepalive.connected(this.connecting.promise, leftMs, () => this.lastError);
+        await this.keepalive.connected(this.connecting.wait(), leftMs, () => this.lastError);
       }
     } finally {
       end();
@@ -327,8 +335,7 @@ export class Session {
     connection?.close(reason);
     if (this.replacement !== undefined) closeUnused(this.replacement);
     this.replacement = undefined;
-    this.connecting.reject(reason);
-    this.connecting = newConnecting();
+    this.connecting.fail(reason);
   }
 
   private here(): { connection: Connection; attachment: number } {
@@ -392,8 +399,7 @@ export class Session {
     followFeed(connection, feed, { events, lease: this.lease, writeLease: this.writeLease, toldToWait });
     events.link?.(true, "");
     this.lease.schedule(0);
-    this.connecting.resolve();
-    this.connecting = newConnecting();
+    this.connecting.notify();
   }
 
   private async remember<T>(answer: Promise<T>): Promise<T> {
@@ -488,12 +494,6 @@ export class Session {
     this.lastError = unreachable("connect", fromSystemError(error, "connect"));
     this.deps.events.link?.(false, this.lastError.message);
   }
-}
-
-function newConnecting(): PromiseWithResolvers<void> {
-  const connecting = Promise.withResolvers<void>();
-  connecting.promise.catch(() => undefined);
-  return connecting;
 }
 
 const GOODBYE_MS = 1_000;
