@@ -13,8 +13,8 @@ import { bareConnection } from "../src/harness/clients/wire-client.ts";
 
 const ATTACKER = fileURLToPath(new URL("../src/attack/attacker.ts", import.meta.url));
 const LONG = process.env["RUNNEL_LONG"] === "1";
-const LASTS_MS = LONG ? 30_000 : 2_000;
-const BEFORE_MS = 1_000;
+const LASTS_MS = LONG ? 30_000 : 1_500;
+const BEFORE_MS = LONG ? 1_000 : 250;
 const ASK_EVERY_MS = 10;
 /** With margin: beside other tests everything waits for a processor. */
 const WAIT_MS = 1_000;

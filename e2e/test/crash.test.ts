@@ -1,13 +1,14 @@
 // Processes killed at every change that they make to a disk, while programs work on the drive: what the programs were
 // told is there, in the folder, on the drive mounted again and on a second one, and nothing is mixed. Real processes;
 // an ordinary run stops at some of the changes, a long one at several times as many.
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { CrashRig, type Mode, type Stop, type Work } from "../src/crash/index.ts";
+import { CrashRig, type Mode, type Stop, StopAt, type Work } from "../src/crash/index.ts";
 import { isAlive, run, waitFor } from "../src/harness/index.ts";
 
 const CLOSE_GUARD = fileURLToPath(new URL("../src/crash/close-guard.ts", import.meta.url));
@@ -18,10 +19,18 @@ const ROUNDS_MS = LONG ? 3_600_000 : 300_000;
 /** A program with a dead drive is told at once. */
 const TOLD_MS = 20_000;
 
+const folder = mkdtempSync(join(tmpdir(), "rnl-stop-"));
+let library: string;
 let rig: CrashRig;
 
+beforeAll(async () => {
+  library = await StopAt.build(folder);
+}, 60_000);
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
 beforeEach(async () => {
-  rig = await CrashRig.start();
+  rig = await CrashRig.start(library);
 }, 120_000);
 
 afterEach(() => rig.cleanup(), 60_000);

@@ -48,9 +48,10 @@ export class CrashRig {
   /** Mode of the drive that programs work on. */
   private mode: Mode = "sync";
 
-  static async start(): Promise<CrashRig> {
+  /** `library`: what counts changes to the disk, as `StopAt.build` has made it. */
+  static async start(library: string): Promise<CrashRig> {
     const rig = new CrashRig();
-    rig.stop = await StopAt.build(rig.sandbox);
+    rig.stop = new StopAt(rig.sandbox, library);
     await rig.startServer();
     await rig.mount();
     await rig.other.mount(`${rig.server.url}/docs`, rig.otherDrive);

@@ -1,6 +1,7 @@
 // Processes that end by SIGKILL at their n-th change to the disk: the environment that arms them. What counts and how
 // is in stop_at.cc, which is compiled when it is first needed.
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { mustRun } from "../harness/run.ts";
 import type { Sandbox } from "../harness/sandbox.ts";
@@ -19,15 +20,16 @@ export class StopAt {
   readonly #sandbox: Sandbox;
   readonly #library: string;
 
-  private constructor(sandbox: Sandbox, library: string) {
+  constructor(sandbox: Sandbox, library: string) {
     this.#sandbox = sandbox;
     this.#library = library;
   }
 
-  static async build(sandbox: Sandbox): Promise<StopAt> {
-    const library = sandbox.path("stop_at.so");
+  /** Compiles the library into a folder; its path. */
+  static async build(folder: string): Promise<string> {
+    const library = join(folder, "stop_at.so");
     await mustRun("c++", ["-std=c++20", "-O1", "-shared", "-fPIC", "-o", library, SOURCE], { deadlineMs: COMPILE_MS });
-    return new StopAt(sandbox, library);
+    return library;
   }
 
   /**

@@ -67,9 +67,7 @@ export function stepsOf(program: number): Step[] {
 
 /** Bytes that say whose they are: no two steps write the same. */
 export function bytesOf(seed: string, length: number): Buffer {
-  const blocks: Buffer[] = [];
-  for (let at = 0; at * 32 < length; at++) blocks.push(createHash("sha256").update(`${seed}/${at}`).digest());
-  return Buffer.concat(blocks).subarray(0, length);
+  return createHash("shake256", { outputLength: length }).update(seed).digest();
 }
 
 /** Bytes that a step writes. `edit` counts its edits. */
