@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Sandbox, asServed, differences, onMount, pictureOf, waitForMount } from "../src/harness/index.ts";
+import { Sandbox, asServed, differences, mustRun, onMount, pictureOf, waitForMount } from "../src/harness/index.ts";
 import type { Device, LinkEmulator, ServerProcess } from "../src/harness/index.ts";
 
 const RESUME_MS = 30_000;
@@ -125,6 +125,25 @@ test("another client that looks is shown what programs here were told, and this 
     );
   }
   expect(readFileSync(join(served, "cached"), "utf8")).toBe("cached before\n");
+}, 120_000);
+
+test("what a program syncs again and again of a file that it has open is all there", async () => {
+  const blocks = 40;
+  await link.setShape({ rttMs: 300 });
+  const program = `
+import os, sys, time
+file = open(sys.argv[1], "w+b")
+for n in range(int(sys.argv[2])):
+    file.seek(((n * 7) % 40) * 1000)
+    file.write(bytes([n]) * 1000)
+    file.flush()
+    os.fsync(file.fileno())
+    time.sleep(1.2 if n % 8 == 0 else 0.05)`;
+  await mustRun("python3", ["-c", program, join(drive, "base"), String(blocks)], { deadlineMs: 60_000 });
+  await device.flush(drive, { up: true });
+  const expected = Buffer.alloc(blocks * 1000);
+  for (let n = 0; n < blocks; n++) expected.fill(n, ((n * 7) % blocks) * 1000, (((n * 7) % blocks) + 1) * 1000);
+  expect(readFileSync(join(served, "base")).equals(expected)).toBe(true);
 }, 120_000);
 
 test("nothing that a program changes waits for the line, whatever it saves again", async () => {

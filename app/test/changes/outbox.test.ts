@@ -74,7 +74,7 @@ function save(n: number, node: number, sizeBytes = 10): Save {
     layers: [{ extents: [{ offset: 0, length: sizeBytes }] }],
   } as unknown as Save["record"];
   const untried = { failure: undefined, sending: undefined, version: undefined, shownAs: 0 };
-  return { n, node, state: "unsent", isAwaited: false, names: [], record, file: 0, ...untried };
+  return { n, node, state: "unsent", isAwaited: false, names: [], record, order: n, file: 0, ...untried };
 }
 
 async function settle(): Promise<void> {

@@ -23,6 +23,7 @@ function addSave(changes: OwnChanges, record: { node: number; instance?: string;
     names: [],
     node: record.node,
     record: { n, ...record },
+    order: 1,
     shownAs: 0,
   };
   changes.step(changes.add(save as unknown as Save), "record");

@@ -40,6 +40,8 @@ export interface Save extends OwnChange {
    * becomes a conflict copy.
    */
   record: JournalCommit;
+  /** Greater than that of each that was begun before; the number changes with the record. */
+  order: number;
   /** The open file that it came from; 0: that is closed. */
   file: number;
   /** Why the last attempt failed; undefined for what a former process left and nobody has tried. */

@@ -190,6 +190,25 @@ describe("an unsent save", () => {
     }
   });
 
+  test("over which its program has saved once more is the base of the next, not the version that an earlier save became", () => {
+    const saves = new Rig();
+    const first = saves.save(1, 1);
+    saves.changes.step(first, "send");
+    saves.answered(first, { node: NODE, version: 8 });
+    saves.changes.step(first, "settle");
+    const second = unsentOf(saves, 2, 1);
+    expect(lineageOf(saves, 1, second.shownAs)).toMatchObject({ below: second.record, replaces: [second] });
+  });
+
+  test("of another program is not the base of a file whose own save, that failed at first, has become a version since", () => {
+    const saves = new Rig();
+    const others = unsentOf(saves, 1, 1);
+    const own = unsentOf(saves, 2, 2);
+    saves.changes.step(own, "send");
+    saves.answered(own, { node: NODE, version: 8 });
+    expect(lineageOf(saves, 2, others.shownAs)).toMatchObject({ baseVersion: 8, below: undefined });
+  });
+
   test("that becomes a conflict copy takes what its program saves next along", () => {
     const saves = new Rig();
     const older = unsentOf(saves, 1, 1);

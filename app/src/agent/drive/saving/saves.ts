@@ -1,6 +1,6 @@
 // Contents that programs here saved, among the changes of this client: which of them programs see, and what the next
 // save of a file is made of. A save takes the place of an unsent one only where it holds that one's content.
-import { type NodeState, RecentMap, type VersionId } from "@runnel/shared";
+import { type NodeState, RecentMap } from "@runnel/shared";
 import type { Save } from "../../changes/own-change.ts";
 import type { OwnChanges } from "../../changes/own-changes.ts";
 import type { ConflictCopy, JournalCommit } from "../../journal/journal.ts";
@@ -21,6 +21,8 @@ export interface Lineage {
 interface Shown {
   record: JournalCommit;
   save: Save;
+  /** Order of the save that it was shown for. */
+  order: number;
 }
 
 /** Beginning of the numbers of shown contents, above all versions of servers. */
@@ -35,10 +37,11 @@ export class Saves {
   readonly #shown = new Map<number, Shown>();
   /** Saves of open files. */
   readonly #byFile = new Map<number, Set<Save>>();
-  /** Version that the last save of an open file has become, by whatever attempt. */
-  readonly #became = new Map<number, VersionId>();
+  /** The last save of an open file that the server has, by whatever attempt. */
+  readonly #became = new Map<number, Save>();
   readonly #removed = new RecentMap<number, true>(REMOVED_MAX);
   #shownLast = SHOWN_FROM;
+  #orderLast = 0;
   readonly #isQueued: (save: Save) => boolean;
 
   /** `pending`: what a former process left. `isQueued`: it is sent in its turn among other changes. */
@@ -68,7 +71,7 @@ export class Saves {
   answered(save: Save, { node, version: seq }: { node: number; version: number }): void {
     this.#changes.step(save, "answer");
     save.version = { node, seq };
-    if (save.file !== 0) this.#became.set(save.file, save.version);
+    if (save.file !== 0) this.#became.set(save.file, save);
   }
 
   /** An attempt has failed: it waits, unless nobody wants it any more. @returns true when it waits. */
@@ -95,7 +98,7 @@ export class Saves {
   show(save: Save): void {
     if (save.shownAs !== 0) return;
     save.shownAs = ++this.#shownLast;
-    this.#shown.set(save.shownAs, { record: save.record, save });
+    this.#shown.set(save.shownAs, { record: save.record, save, order: save.order });
     for (const [version, shown] of this.#shown) {
       if (this.#shown.size <= SHOWN_MAX) break;
       if (shown.save.state === "settled") this.#shown.delete(version);
@@ -138,7 +141,10 @@ export class Saves {
     const own = file === 0 ? [] : this.#ofFile(file).filter(isKept);
     const shown = this.#shown.get(baseVersion);
     if (shown === undefined && baseVersion >= SHOWN_FROM) return undefined;
-    const version = this.#became.get(file) ?? shown?.save.version;
+    const became = this.#became.get(file);
+    // The drive gives what was edited since it was last told of a version: of whichever that was.
+    const isShownLater = shown !== undefined && (became === undefined || shown.order > became.order);
+    const version = (isShownLater ? shown.save : became)?.version;
     if (version !== undefined)
       return { node: version.node, baseVersion: version.seq, below: undefined, copy: undefined, replaces: own };
     const last = shown === undefined ? own.at(-1) : shown.save;
@@ -179,7 +185,16 @@ export class Saves {
 
   #add(record: JournalCommit, how: Pick<Save, "state" | "isAwaited" | "file">): Save {
     const untried = { failure: undefined, sending: undefined, version: undefined, shownAs: 0 };
-    const save = this.#changes.add<Save>({ n: record.n, node: record.node, names: [], record, ...how, ...untried });
+    const order = ++this.#orderLast;
+    const save = this.#changes.add<Save>({
+      n: record.n,
+      node: record.node,
+      names: [],
+      record,
+      order,
+      ...how,
+      ...untried,
+    });
     if (save.file !== 0) this.#byFile.set(save.file, (this.#byFile.get(save.file) ?? new Set()).add(save));
     return save;
   }
