@@ -73,8 +73,19 @@ function save(n: number, node: number, sizeBytes = 10): Save {
     sizeBytes,
     layers: [{ extents: [{ offset: 0, length: sizeBytes }] }],
   } as unknown as Save["record"];
-  const untried = { failure: undefined, sending: undefined, version: undefined, shownAs: 0 };
-  return { n, node, state: "unsent", isAwaited: false, names: [], record, order: n, file: 0, ...untried };
+  const untried = { failure: undefined, sending: undefined, recording: undefined, version: undefined, shownAs: 0 };
+  return {
+    n,
+    node,
+    state: "unsent",
+    isAwaited: false,
+    names: [],
+    record,
+    order: n,
+    file: 0,
+    follows: undefined,
+    ...untried,
+  };
 }
 
 async function settle(): Promise<void> {
@@ -249,4 +260,32 @@ test("what is saved of a file that is open still is not sent for a moment, unles
   outbox.idle().catch(() => undefined);
   await settle();
   expect(requests().slice(3)).toEqual([[5, [4]]]);
+});
+
+function numbers(): number[] {
+  return requests()
+    .map(([n]) => n)
+    .toSorted((one, other) => one - other);
+}
+
+test("what holds a content that is on its way waits for its answer: later changes too, unless that is large", async () => {
+  for (const [sizeBytes, meanwhile] of [
+    [10, [1]],
+    [2 * MiB, [1, 3, 4]],
+  ] as const) {
+    asked = [];
+    const first = save(1, 5, sizeBytes);
+    const second: Save = { ...save(2, 5, sizeBytes), follows: first };
+    outbox.add(first, second, change(3, [6]), change(4, [7]), change(5, [5]), change(6, [8]));
+    await settle();
+    // A name of its file is none of those that pass it.
+    expect(numbers()).toEqual(meanwhile);
+    second.follows = undefined;
+    await answer(1);
+    for (const n of [3, 4]) await answer(n);
+    expect(numbers()).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(requests().findIndex(([n]) => n === 2)).toBeLessThan(requests().findIndex(([n]) => n === 5));
+    for (const n of [2, 3, 4, 5, 6]) await answer(n);
+    expect(outbox.size).toBe(0);
+  }
 });

@@ -24,6 +24,8 @@ function addSave(changes: OwnChanges, record: { node: number; instance?: string;
     node: record.node,
     record: { n, ...record },
     order: 1,
+    follows: undefined,
+    recording: undefined,
     shownAs: 0,
   };
   changes.step(changes.add(save as unknown as Save), "record");

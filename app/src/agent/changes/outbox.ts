@@ -6,7 +6,7 @@ import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Making } from "../transfer/send-content.ts";
 import type { Turn } from "../transfer/upload.ts";
 import { dirtyBytes } from "../journal/journal.ts";
-import { type Save, type TreeChange, isSave } from "./own-change.ts";
+import { type Save, type TreeChange, isFollowing, isSave } from "./own-change.ts";
 
 export type Queued = Save | TreeChange;
 
@@ -133,13 +133,15 @@ export class Outbox {
   /** Sends what may be sent. */
   pump(): void {
     if (this.#isClosed || this.#isPaused || !this.#deps.isConnected()) return;
-    let started = 0;
+    let taken = 0;
+    const passed: Save[] = [];
     for (const queued of this.#waiting) {
       if (queued.state === "settled") this.#remove(queued);
-      else if (!this.#start(queued)) break;
-      started++;
+      else if (this.#mayPass(queued)) passed.push(queued);
+      else if (concerns(queued, passed) || !this.#start(queued)) break;
+      taken++;
     }
-    this.#waiting.splice(0, started);
+    this.#waiting.splice(0, taken, ...passed);
     this.#mayBeIdle();
   }
 
@@ -148,8 +150,15 @@ export class Outbox {
     this.#timer?.cancel();
   }
 
+  /** Says whether it waits for a large content on its way, which later changes need not wait for. */
+  #mayPass(queued: Queued): queued is Save {
+    if (!isSave(queued) || queued.follows === undefined || !isFollowing(queued)) return false;
+    return this.#sending.get(queued.follows.n)?.isApart === true;
+  }
+
   /** @returns false when it has to wait. */
   #start(queued: Queued): boolean {
+    if (isSave(queued) && isFollowing(queued)) return false;
     // Later ones have been sent already, and fail as it did.
     if (this.#tail !== undefined && this.#tail.queued.n > queued.n) return false;
     return isSave(queued) ? this.#startSave(queued) : this.#startChange(queued);
@@ -302,6 +311,12 @@ function madeBy(queued: Queued): number | undefined {
   if (isSave(queued)) return undefined;
   const { operation } = queued.record;
   return operation.op === "make" ? operation.node : undefined;
+}
+
+/** Says whether a change is of a file that one of these is a content of. */
+function concerns(queued: Queued, saves: readonly Save[]): boolean {
+  const nodes = isSave(queued) ? [queued.record.node] : queued.nodes;
+  return saves.some(({ record: { node } }) => nodes.includes(node));
 }
 
 function failed(error: unknown): RunnelError {

@@ -50,6 +50,13 @@ export interface Save extends OwnChange {
   sending: Promise<void> | undefined;
   /** The version that the server has made of it. */
   version: VersionId | undefined;
+  /**
+   * The save whose content it holds, and that is on its way: this one is sent once that is answered, as an edit of the
+   * version that the server has made of it.
+   */
+  follows: Save | undefined;
+  /** Recording it in the journal; undefined before that is begun. */
+  recording: Promise<void> | undefined;
   /** The version by which this client calls an unsent content that programs see; 0: they do not. */
   shownAs: number;
 }
@@ -71,6 +78,11 @@ export function isSave(change: OwnChange): change is Save {
 
 export function isTreeChange(change: OwnChange): change is TreeChange {
   return "nodes" in change;
+}
+
+/** Says whether it is not sent yet, for what became of the one below it is not known. */
+export function isFollowing({ follows }: Save): boolean {
+  return follows !== undefined && follows.state !== "settled";
 }
 
 /** Says whether it has not been answered: the next changes do not know what it leaves. */

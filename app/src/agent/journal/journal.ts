@@ -42,6 +42,8 @@ export interface JournalCommit {
   baseContent: number;
   /** Attributes of the file when it was written: a conflict copy has them. */
   attributes?: { mode: number; uid: number; gid: number };
+  /** Number of the commit, of the same instance, whose content this one holds, and that is sent before it [F193]. */
+  follows?: number;
   /** The conflict copy that it becomes: `node` is then the copy, and `baseVersion` 0. */
   copy?: ConflictCopy;
 }

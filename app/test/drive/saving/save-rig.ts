@@ -1,6 +1,7 @@
 // Commits and what could not be sent, over a server that answers as a test says; journal and numbers are the product's
 // own.
 import { ROOT_NODE, RunnelError, type NodeState } from "@runnel/shared";
+import type { Save } from "../../../src/agent/changes/own-change.ts";
 import { OwnChanges } from "../../../src/agent/changes/own-changes.ts";
 import type { CachedContent } from "../../../src/agent/cache/cache.ts";
 import { Bases } from "../../../src/agent/drive/saving/bases.ts";
@@ -20,7 +21,9 @@ export const VERSION = 7;
 const COPY_NODE = 600;
 
 /** A thing that the server was asked. */
-export type Asked = { is: "write"; n: number; node: number } | { is: "make"; n: number; node: number; name: string };
+export type Asked =
+  | { is: "write"; n: number; node: number; base: number; layers: number }
+  | { is: "make"; n: number; node: number; name: string };
 
 export class SaveRig {
   readonly machine: JournalMachine;
@@ -40,6 +43,9 @@ export class SaveRig {
   readonly problems: string[] = [];
   readonly conflicts: string[] = [];
   readonly committed: number[] = [];
+  /** Programs are answered before the server, and what they save waits here for its turn. */
+  isAsync = false;
+  readonly queued: Save[] = [];
   /** Outcomes of the next requests; the last is repeated. */
   writes: (() => Promise<void>)[] = [async () => undefined];
   makes: (() => Promise<void>)[] = [async () => undefined];
@@ -111,9 +117,20 @@ export class SaveRig {
       contents: given,
       saved: () => undefined,
       likelyBases: { of: () => [] },
-      writeBack: { begins: async () => false, enter: () => undefined, outbox: { pump: () => undefined } },
+      writeBack: {
+        begins: async () => this.isAsync,
+        enter: () => (this.isAsync ? { [Symbol.dispose]: () => undefined } : undefined),
+        add: (save: Save) => void this.queued.push(save),
+        outbox: { pump: () => undefined },
+      },
     } as unknown as ConstructorParameters<typeof Commits>[0]);
     return this;
+  }
+
+  /** Sends what waits in its turn. */
+  async sendInTurn(save: Save, isCertain = true): Promise<void> {
+    const turn = { after: [], comes: Promise.resolve(), opened: () => undefined };
+    await this.unsent.sendInTurn(save, { making: undefined, isCertain, turn });
   }
 
   /** The agent ends, killed, and another one begins. */
@@ -163,8 +180,8 @@ export class SaveRig {
   }
 
   private async write(record: JournalCommit, { mayStart }: { mayStart?: () => boolean }): Promise<SentContent> {
-    const { n, node } = record;
-    this.asked.push({ is: "write", n, node });
+    const { n, node, baseVersion: base, layers } = record;
+    this.asked.push({ is: "write", n, node, base, layers: layers.length });
     const outcome = next(this.writes);
     let done = this.executed.get(n);
     if (done === undefined) {

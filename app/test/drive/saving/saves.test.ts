@@ -127,7 +127,14 @@ describe("an unsent save", () => {
     const saves = new Rig();
     const older = unsentOf(saves, 1, 1);
     const lineage = lineageOf(saves, 2, 7);
-    expect(lineage).toEqual({ node: NODE, baseVersion: 7, below: undefined, copy: undefined, replaces: [] });
+    expect(lineage).toEqual({
+      node: NODE,
+      baseVersion: 7,
+      below: undefined,
+      copy: undefined,
+      follows: undefined,
+      replaces: [],
+    });
     saves.save(2, 2, lineage.replaces);
     expect(saves.unsent()).toEqual([older]);
   });
@@ -166,6 +173,7 @@ describe("an unsent save", () => {
       baseVersion: 7,
       below: older.record,
       copy: undefined,
+      follows: undefined,
       replaces: [older],
     });
     const newer = saves.save(2, 2, lineage.replaces);

@@ -1,7 +1,8 @@
 // Saves that fail, and what is done about them: each is executed once, nothing takes the place of what it does not
 // hold, and what is not certain becomes a copy.
 import { describe, expect, test } from "@jest/globals";
-import { ROOT_NODE } from "@runnel/shared";
+import { ROOT_NODE, RunnelError } from "@runnel/shared";
+import { type Save, isFollowing } from "../../../src/agent/changes/own-change.ts";
 import { EPOCH } from "../../journal/journal-machine.ts";
 import { makeState } from "../../replica/model-tree.ts";
 import { NODE, SaveRig, VERSION } from "./save-rig.ts";
@@ -309,5 +310,113 @@ describe("what a person gives up", () => {
     await rig.unsent.discard(record);
     expect(rig.unsent.isEmpty).toBe(true);
     expect(rig.journal.pending()).toEqual([]);
+  });
+});
+
+describe("in mode async, a save of a content that is on its way", () => {
+  /** Two saves, one over the other, the first of which is being sent until `answer` says what becomes of it. */
+  async function two(): Promise<{
+    rig: SaveRig;
+    first: Save;
+    second: Save;
+    answer: PromiseWithResolvers<void>;
+    sent: Promise<void>;
+  }> {
+    const rig = await new SaveRig().open();
+    rig.isAsync = true;
+    const answer = Promise.withResolvers<void>();
+    rig.writes = [() => answer.promise, async () => undefined];
+    expect(await rig.close(1)).toBe("saved");
+    const [first] = rig.queued as [Save];
+    const sent = rig.sendInTurn(first);
+    await rig.commits.closed(1);
+    expect(await rig.close(2, { baseVersion: first.shownAs, baseBytes: 100 })).toBe("saved");
+    const second = rig.queued[1] as Save;
+    expect([first.state, second.state, isFollowing(second)]).toEqual(["sent", "unsent", true]);
+    return { rig, first, second, answer, sent };
+  }
+
+  test("is an edit of the version that comes of it, which is recorded before that is done", async () => {
+    const { rig, first, second, answer, sent } = await two();
+    answer.resolve();
+    await sent;
+    expect([first.state, isFollowing(second)]).toEqual(["settled", false]);
+    expect(rig.journal.pending()).toMatchObject([{ n: second.n, baseVersion: VERSION + 1 }]);
+    expect(rig.journal.pending()[0]).not.toHaveProperty("follows");
+    await rig.commits.closed(2);
+    await rig.sendInTurn(second);
+    expect(rig.asked).toMatchObject([
+      { n: first.n, base: VERSION, layers: 1 },
+      { n: second.n, base: VERSION + 1, layers: 2 },
+    ]);
+    expect([rig.unsent.isEmpty, rig.journal.pending()]).toEqual([true, []]);
+  });
+
+  test("is that also after a kill, whatever came of the first", async () => {
+    for (const isAnswered of [true, false]) {
+      const { rig, first, second, answer } = await two();
+      if (isAnswered) {
+        // The agent is killed before it hears.
+        rig.keeping = new Promise(() => undefined);
+        answer.resolve();
+        await rig.machine.clock.advance(100);
+      }
+      rig.writes = [async () => undefined];
+      await rig.again();
+      expect(rig.unsent.list().map(({ n }) => n)).toEqual([first.n, second.n]);
+      rig.keeping = Promise.resolve();
+      await rig.unsent.replay();
+      expect(rig.asked.at(-1)).toMatchObject({ n: second.n, base: VERSION + 1, layers: 2 });
+      expect([rig.unsent.isEmpty, rig.conflicts, rig.names.size]).toEqual([true, [], 0]);
+    }
+  });
+
+  test("takes its place when it is refused, and waits on when the line breaks", async () => {
+    const { rig, first, second, answer, sent } = await two();
+    answer.reject(new RunnelError("Unreachable", "write", "The line broke."));
+    await sent;
+    expect([first.state, isFollowing(second)]).toEqual(["unsent", true]);
+    expect(numbersOf(rig)).toEqual([first.n, second.n]);
+    rig.writes = [rig.refuse("TooLarge"), async () => undefined];
+    await rig.sendInTurn(first);
+    expect([first.state, isFollowing(second)]).toEqual(["settled", false]);
+    expect(rig.journal.pending()).toMatchObject([{ n: second.n, baseVersion: VERSION }]);
+    await rig.sendInTurn(second);
+    expect(rig.asked.at(-1)).toMatchObject({ n: second.n, base: VERSION, layers: 2 });
+    expect(rig.unsent.isEmpty).toBe(true);
+  });
+
+  test("goes into the copy that it becomes", async () => {
+    const { rig, first, second, answer, sent } = await two();
+    rig.states.set(NODE, { ...makeState(NODE, "file", 50), version: 50 });
+    rig.writes = [async () => undefined];
+    answer.reject(new RunnelError("Stale", "write", "It was changed."));
+    await sent;
+    const copy = first.version?.node ?? 0;
+    expect(copy).toBeGreaterThan(NODE);
+    await rig.sendInTurn(second);
+    expect(rig.asked.at(-1)).toMatchObject({ n: second.n, node: copy, base: first.version?.seq });
+    expect([rig.unsent.isEmpty, rig.names.size]).toEqual([true, 1]);
+  });
+
+  test("gives way to the next one, which then follows", async () => {
+    const { rig, first, second, answer, sent } = await two();
+    await rig.commits.closed(2);
+    expect(await rig.close(3, { baseVersion: second.shownAs, baseBytes: 100 })).toBe("saved");
+    const third = rig.queued[2] as Save;
+    expect([second.state, third.follows]).toEqual(["settled", first]);
+    answer.resolve();
+    await sent;
+    expect(rig.journal.pending()).toMatchObject([{ n: third.n, baseVersion: VERSION + 1 }]);
+    expect(await rig.close(4, { baseVersion: third.shownAs, baseBytes: 100 })).toBe("saved");
+    expect(rig.journal.pending()).toMatchObject([{ baseVersion: VERSION + 1, layers: [{}, {}, {}, {}] }]);
+  });
+
+  test("goes with it when a program removes the file", async () => {
+    const { rig, answer, sent } = await two();
+    await rig.unsent.removed(NODE);
+    answer.reject(new RunnelError("Gone", "write", "It is gone."));
+    await sent;
+    expect([rig.unsent.isEmpty, rig.journal.pending()]).toEqual([true, []]);
   });
 });

@@ -90,16 +90,18 @@ export class Commits {
         failure = error;
         return false;
       });
-      const lineage = await this.#settledLineage(change);
+      const isInTurn = mayBegin || failure !== undefined;
+      for (let rest = this.#atRest(change, isInTurn); rest !== undefined; rest = this.#atRest(change, isInTurn))
+        await rest;
       using entered = failure === undefined ? writeBack.enter(mayBegin) : writeBack.outbox.expect();
       if (entered !== undefined) {
-        await this.#saveInTurn(lineage, change, isDurable, failure === undefined ? committed : undefined);
+        await this.#saveInTurn(change, isDurable, failure === undefined ? committed : undefined);
         // It waits behind a change that cannot be sent, and its program hears of that.
         if (failure !== undefined) throw failure;
         return;
       }
       if (mayBegin) return await this.#save(change, isDurable, committed);
-      await this.#saveOver(lineage, change, committed);
+      await this.#saveOver(change, committed);
     } finally {
       this.#running--;
       if (this.#running === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve();
@@ -107,34 +109,41 @@ export class Commits {
   }
 
   /**
-   * Returns what it is a change of, once that is at rest: the content that the last commit made is this one's base, and
-   * of an unsent content that is being sent it must be known what becomes of it. @throws Gone
+   * Resolves when what it is a change of may be at rest: the content that the last commit made is this one's base, and
+   * of an unsent content that is being sent it must be known what becomes of it, unless this one is sent in its turn.
+   * @returns undefined when it is. @throws Gone
    */
-  async #settledLineage({ file, node, baseVersion }: Change): Promise<Lineage> {
+  #atRest(change: Change, isInTurn: boolean): Promise<unknown> | undefined {
+    const { node, replaces } = this.#lineageOf(change, isInTurn);
+    const sending = replaces.flatMap((save) => save.sending ?? []);
+    const settling = this.#settling.get(node);
+    return settling === undefined && sending.length === 0 ? undefined : Promise.all([settling, ...sending]);
+  }
+
+  /** @throws Gone */
+  #lineageOf({ file, node, baseVersion }: Change, isInTurn: boolean): Lineage {
     const { saves, tree } = this.#deps;
-    for (;;) {
-      const lineage = saves.lineage(file, tree.real(node), baseVersion);
-      if (lineage === undefined)
-        throw new RunnelError("Gone", "commit", "The unsent content that was edited has been given up.");
-      const sending = lineage.replaces.flatMap((save) => save.sending ?? []);
-      const settling = this.#settling.get(lineage.node);
-      if (settling === undefined && sending.length === 0) return lineage;
-      await Promise.all([settling, ...sending]);
-    }
+    const lineage = saves.lineage(file, tree.real(node), baseVersion);
+    if (lineage === undefined)
+      throw new RunnelError("Gone", "commit", "The unsent content that was edited has been given up.");
+    const { follows, replaces } = lineage;
+    if (isInTurn || follows === undefined) return lineage;
+    return { ...lineage, follows: undefined, replaces: [...replaces, follows] };
   }
 
   /** The program has its answer, if any, when the journal has the content, which is sent in its turn. */
   async #saveInTurn(
-    lineage: Lineage,
     change: Change,
     isDurable: boolean,
     committed: ((result: { version: number }) => void) | undefined,
   ): Promise<void> {
     const { saves, unsent, writeBack, tree } = this.#deps;
+    const lineage = this.#lineageOf(change, true);
     let save: Save | undefined;
     try {
-      save = saves.begin((n) => this.#recordOf(lineage, change, n), change.file);
-      await this.#record(save, lineage, isDurable);
+      save = saves.begin((n) => this.#recordOf(lineage, change, n), change.file, lineage.follows);
+      save.recording = this.#record(save, lineage, isDurable);
+      await save.recording;
     } catch (error) {
       const refusal = tree.refusalOf(lineage.node);
       await this.#failed(change, save, error, refusal);
@@ -145,8 +154,9 @@ export class Commits {
     writeBack.add(save);
   }
 
-  async #saveOver(lineage: Lineage, change: Change, committed: (result: { version: number }) => void): Promise<void> {
+  async #saveOver(change: Change, committed: (result: { version: number }) => void): Promise<void> {
     const { tree, saves } = this.#deps;
+    const lineage = this.#lineageOf(change, false);
     let save: Save | undefined;
     let sent: SentContent;
     try {
@@ -186,12 +196,12 @@ export class Commits {
     if (isRecorded) await unsent.keep(save, error);
   }
 
-  #recordOf({ node, baseVersion, below, copy, replaces }: Lineage, change: Change, n: number): JournalCommit {
+  #recordOf({ node, baseVersion, below, copy, follows, replaces }: Lineage, change: Change, n: number): JournalCommit {
     const { tree, journal, bases } = this.#deps;
     const { baseBytes, sizeBytes, mtimeNs, ctimeNs, baseContent } = change;
     const layers = change.layers.map(({ path, extents }) => ({ file: basename(path), extents }));
     const edit = { baseBytes, sizeBytes, mtimeNs, ctimeNs, layers };
-    const attributes = attributesOf(tree.known(node)) ?? (below ?? replaces.at(-1)?.record)?.attributes;
+    const attributes = attributesOf(tree.known(node)) ?? (below ?? (follows ?? replaces.at(-1))?.record)?.attributes;
     const record: JournalCommit = {
       baseOid: NO_OID,
       baseContent,
@@ -205,8 +215,10 @@ export class Commits {
       path: tree.pathOf(copy === undefined ? change.node : node),
       ...(attributes && { attributes }),
     };
-    if (copy === undefined) delete record.copy;
-    else record.copy = copy;
+    delete record.follows;
+    if (follows !== undefined) record.follows = follows.n;
+    delete record.copy;
+    if (copy !== undefined) record.copy = copy;
     if (below === undefined) record.baseOid = bases.find(record)?.oid ?? NO_OID;
     return record;
   }

@@ -1,7 +1,7 @@
 // Contents that programs here saved, among the changes of this client: which of them programs see, and what the next
 // save of a file is made of. A save takes the place of an unsent one only where it holds that one's content.
-import { type NodeState, RecentMap } from "@runnel/shared";
-import type { Save } from "../../changes/own-change.ts";
+import { type NodeState, RecentMap, type VersionId } from "@runnel/shared";
+import { type Save, isFollowing } from "../../changes/own-change.ts";
 import type { OwnChanges } from "../../changes/own-changes.ts";
 import type { ConflictCopy, JournalCommit } from "../../journal/journal.ts";
 
@@ -13,7 +13,9 @@ export interface Lineage {
   below: JournalCommit | undefined;
   /** The conflict copy that the edited content has become, and that this becomes with it. */
   copy: ConflictCopy | undefined;
-  /** Unsent saves whose content the new one has. */
+  /** The save on its way whose content the new one has: what becomes of it is not known yet. */
+  follows: Save | undefined;
+  /** Unsent saves whose content the new one has, but for that one. */
   replaces: Save[];
 }
 
@@ -37,6 +39,7 @@ export class Saves {
   readonly #shown = new Map<number, Shown>();
   /** Saves of open files. */
   readonly #byFile = new Map<number, Set<Save>>();
+  readonly #following = new WeakMap<Save, Set<Save>>();
   /** The last save of an open file that the server has, by whatever attempt. */
   readonly #became = new Map<number, Save>();
   readonly #removed = new RecentMap<number, true>(REMOVED_MAX);
@@ -48,18 +51,28 @@ export class Saves {
   constructor(changes: OwnChanges, pending: readonly JournalCommit[], isQueued: (save: Save) => boolean = () => false) {
     this.#changes = changes;
     this.#isQueued = isQueued;
-    for (const record of pending) this.#add(record, { state: "unsent", isAwaited: false, file: 0 });
+    for (const record of pending) {
+      const isFollowed = ({ record: { n, instance } }: Save): boolean =>
+        n === record.follows && instance === record.instance;
+      const follows = this.of(record.node).find(isFollowed);
+      this.#add(record, { state: "unsent", isAwaited: false, file: 0, follows });
+    }
   }
 
   /** Begins a save of an open file; it is to be recorded next. */
-  begin(recordOf: (n: number) => JournalCommit, file: number): Save {
-    return this.#add(recordOf(this.#changes.nextNumber()), { state: "begun", isAwaited: true, file });
+  begin(recordOf: (n: number) => JournalCommit, file: number, follows?: Save): Save {
+    return this.#add(recordOf(this.#changes.nextNumber()), { state: "begun", isAwaited: true, file, follows });
   }
 
   /** The journal has recorded it, and has ended by that the ones that `lineage` says it replaces. */
   recorded(save: Save, replaces: readonly Save[]): void {
     this.#changes.step(save, "record");
     if (this.#removed.has(save.record.node)) this.#changes.step(save, "drop");
+    this.replaced(save, replaces);
+  }
+
+  /** The journal has ended these by the record of another one, which holds their content. */
+  replaced(save: Save, replaces: readonly Save[]): void {
     for (const former of replaces.filter(isKept)) {
       for (const shown of this.#shown.values()) if (shown.save === former) shown.save = save;
       this.#leaveFile(former);
@@ -126,6 +139,19 @@ export class Saves {
     return save.record.baseVersion === version ? save : undefined;
   }
 
+  /** Saves that hold the content of one that is on its way. */
+  following(save: Save): Save[] {
+    return [...(this.#following.get(save) ?? [])].filter(({ state }) => state !== "settled");
+  }
+
+  /** It waits for no other save any more, and has another record for that. */
+  freed(save: Save): void {
+    if (save.follows !== undefined) this.#following.get(save.follows)?.delete(save);
+    save.follows = undefined;
+    const shown = this.#shown.get(save.shownAs);
+    if (shown !== undefined) shown.record = save.record;
+  }
+
   isShown(version: number): boolean {
     const save = this.#shown.get(version)?.save;
     return save?.shownAs === version && isKept(save);
@@ -146,14 +172,14 @@ export class Saves {
     const isShownLater = shown !== undefined && (became === undefined || shown.order > became.order);
     const version = (isShownLater ? shown.save : became)?.version;
     if (version !== undefined)
-      return { node: version.node, baseVersion: version.seq, below: undefined, copy: undefined, replaces: own };
+      return { node: version.node, baseVersion: version.seq, below: undefined, copy: undefined, ...lineOf(own) };
     const last = shown === undefined ? own.at(-1) : shown.save;
     if (last?.state === "settled") return undefined;
     const target = { node: last?.record.node ?? node, baseVersion: shown?.record.baseVersion ?? baseVersion };
     // A program has not seen what another one has made of it since.
     const isSeen = last !== undefined && last.shownAs === baseVersion;
-    const replaces = isSeen && !own.includes(last) ? [...own, last] : own;
-    return { ...target, below: shown?.record, copy: last?.record.copy, replaces };
+    const held = isSeen && !own.includes(last) ? [...own, last] : own;
+    return { ...target, below: shown?.record, copy: last?.record.copy, ...lineOf(held) };
   }
 
   /** A program here has removed the file. Returns what has been settled by that. */
@@ -183,18 +209,19 @@ export class Saves {
     save.file = 0;
   }
 
-  #add(record: JournalCommit, how: Pick<Save, "state" | "isAwaited" | "file">): Save {
-    const untried = { failure: undefined, sending: undefined, version: undefined, shownAs: 0 };
-    const order = ++this.#orderLast;
+  #add(record: JournalCommit, how: Pick<Save, "state" | "isAwaited" | "file" | "follows">): Save {
+    const untried = { failure: undefined, sending: undefined, recording: undefined, version: undefined, shownAs: 0 };
     const save = this.#changes.add<Save>({
       n: record.n,
       node: record.node,
       names: [],
       record,
-      order,
       ...how,
       ...untried,
+      order: ++this.#orderLast,
     });
+    const { follows } = save;
+    if (follows !== undefined) this.#following.set(follows, (this.#following.get(follows) ?? new Set()).add(save));
     if (save.file !== 0) this.#byFile.set(save.file, (this.#byFile.get(save.file) ?? new Set()).add(save));
     return save;
   }
@@ -203,6 +230,13 @@ export class Saves {
 /** It waits, or is being sent by an attempt that no program waits for. */
 function isUnsent({ state, isAwaited }: Save): boolean {
   return state === "unsent" || (state === "sent" && !isAwaited);
+}
+
+/** Divides what a new save has the content of: the one that is being sent is known better once it is answered. */
+function lineOf(held: readonly Save[]): Pick<Lineage, "follows" | "replaces"> {
+  const isOnItsWay = ({ state, sending }: Save): boolean => state === "sent" && sending !== undefined;
+  const follows = held.findLast(isOnItsWay) ?? held.findLast(isFollowing)?.follows;
+  return { follows, replaces: held.filter((save) => save !== follows) };
 }
 
 /** The journal keeps its content, which the server is not known to have. */

@@ -4,7 +4,7 @@
 import { basename } from "node:path";
 import type { Clock, Timer } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
-import type { Save } from "../../changes/own-change.ts";
+import { type Save, isFollowing } from "../../changes/own-change.ts";
 import type { OwnChanges } from "../../changes/own-changes.ts";
 import type { InTurn } from "../../changes/write-back.ts";
 import type { Journal, JournalCommit } from "../../journal/journal.ts";
@@ -50,6 +50,7 @@ export interface UnsentItem {
 const AGAIN_MS = 30_000;
 /** Kinds of failure that say nothing of the content itself. */
 const PASSING = ["Unreachable", "Interrupted", "Unavailable", "Busy"] as const;
+const NO_OID = new Uint8Array(0);
 /** Names tried for a copy in one attempt. */
 const PLANS_MAX = 5;
 /** Files named one by one; more are counted. */
@@ -217,7 +218,7 @@ export class UnsentSaves {
     const { saves, session } = this.#deps;
     for (const save of saves.unsent()) {
       if (!session.isResponsive || this.#isClosed) break;
-      if (save.state !== "unsent" || this.#deps.isQueued(save)) continue;
+      if (save.state !== "unsent" || this.#deps.isQueued(save) || isFollowing(save)) continue;
       save.sending = this.#attempt(save, () => this.#send(save)).finally(() => (save.sending = undefined));
       await save.sending;
       if (save.state === "unsent" && isRunnelError(save.failure, "Unreachable")) break;
@@ -242,6 +243,7 @@ export class UnsentSaves {
         await this.#unmake(save);
       }
       if (!saves.failed(save, failure)) await this.#end(save.record);
+      else if (!isRunnelError(failure, ...PASSING)) await this.#replaceByNext(save);
       for (const each of new Set([node, save.record.node])) contents.changed(each);
       return;
     }
@@ -263,8 +265,65 @@ export class UnsentSaves {
       // Only what should make the next read cheap is missing.
       log("A committed content could not be kept in the cache.", error);
     }
-    if (!isHeld(save)) await this.settle(save);
+    const isRebased = await this.#rebaseNext(save);
+    if (isRebased && !isHeld(save)) await this.settle(save);
     await sent.release().catch((error: unknown) => log("What was sent could not be closed.", error));
+  }
+
+  /**
+   * Makes saves that hold the content of one that is committed edits of its version [F193]. @returns false when that
+   * could not be recorded: the committed one is settled by its number at the next start, and they are rebased then.
+   */
+  async #rebaseNext(save: Save): Promise<boolean> {
+    const { saves, changes, bases, journal, log } = this.#deps;
+    const { version } = save;
+    if (version === undefined) return true;
+    let isRecorded = true;
+    await this.#eachNext(save, async (next) => {
+      const { follows: _, ...record } = { ...next.record, node: version.node, baseVersion: version.seq };
+      changes.rerecord(next, { ...record, baseOid: bases.find(record)?.oid ?? NO_OID });
+      saves.freed(next);
+      await journal.put(next.record, true).catch((error: unknown) => {
+        isRecorded = false;
+        log("What was saved after a content could not be recorded as an edit of it.", error);
+      });
+    });
+    return isRecorded;
+  }
+
+  /** Lets saves that hold the content of one that was refused take its place. */
+  async #replaceByNext(save: Save): Promise<void> {
+    const { saves, changes, journal, log } = this.#deps;
+    const { node, path, baseVersion, copy } = save.record;
+    const own = copy === undefined ? {} : { node, path, baseVersion, copy };
+    await this.#eachNext(save, async (next) => {
+      const { follows: _, ...record } = { ...next.record, ...own };
+      try {
+        await journal.put(record, true, [save.record]);
+      } catch (error) {
+        log("What was saved after a refused content could not be recorded in its place.", error);
+        return;
+      }
+      changes.rerecord(next, record);
+      saves.freed(next);
+      saves.replaced(next, [save]);
+    });
+  }
+
+  /** Has each save that holds the content of one recorded anew by `record`, while nothing is saved over it. */
+  async #eachNext(save: Save, record: (next: Save) => Promise<void>): Promise<void> {
+    const { saves } = this.#deps;
+    const done = new Set<Save>();
+    for (;;) {
+      const next = saves.following(save).find((each) => !done.has(each));
+      if (next === undefined) return;
+      await next.recording?.catch(() => undefined);
+      // Another one may have taken its place meanwhile.
+      if (next.state === "settled") continue;
+      done.add(next);
+      next.sending = record(next).finally(() => (next.sending = undefined));
+      await next.sending;
+    }
   }
 
   /** Settles a save that is committed, once no open file has its layers any more. */
@@ -335,9 +394,13 @@ export class UnsentSaves {
   }
 
   async #plan(save: Save): Promise<void> {
-    const { changes, copies, contents } = this.#deps;
+    const { changes, copies, contents, journal } = this.#deps;
     const { node } = save.record;
     await copies.plan(save.record, (planned) => changes.rerecord(save, planned));
+    await this.#eachNext(save, async (next) => {
+      changes.rerecord(next, { ...next.record, follows: save.n });
+      await journal.put(next.record, true);
+    });
     contents.changed(node);
   }
 
