@@ -8,6 +8,9 @@ const FRESH_MS = 600_000;
 const MUTANT_SEEDS = 300;
 const MUTANT_MS = 240_000;
 const SHRINK_RUNS = 150;
+/** Runs at a time until something was stopped often enough. */
+const STOP_SEEDS = 100;
+const STOPS_MS = 1_800_000;
 
 test(
   "fresh seeds show nothing",
@@ -19,6 +22,39 @@ test(
       `${reports.length} seeds from ${seed}, ${reports.reduce((sum, { checked }) => sum + checked, 0)} reads held to the guarantee`,
     );
     expect(failed.map((each) => `RUNNEL_SEED=${each.seed}: ${each.violations.join("; ")}`)).toEqual([]);
+    expect(reports.length).toBeGreaterThan(1);
+  },
+  FRESH_MS + 180_000,
+);
+
+test.each([
+  ["kill", 1_000],
+  ["powerCut", 1_000],
+] as const)(
+  "a %s in mode async loses nothing that was acknowledged, %i times in the middle of something",
+  async (kind, stops) => {
+    const first = Date.now() % 1_000_000_000;
+    let inFlight = 0;
+    for (let seed = first; inFlight < stops; seed += STOP_SEEDS) {
+      const runs = { seed, count: STOP_SEEDS, lastsMs: STOPS_MS, isAsync: true, faults: [kind, "cut"] as const };
+      const reports = await simulated(runs);
+      const failed = reports.filter(({ violations }) => violations.length > 0);
+      expect(failed.map((each) => `${kind} RUNNEL_SEED=${each.seed}: ${each.violations.join("; ")}`)).toEqual([]);
+      inFlight += reports.reduce((sum, { stopsInFlight }) => sum + stopsInFlight, 0);
+      console.info(`${kind}: ${inFlight} times in the middle of something, in ${seed - first + STOP_SEEDS} seeds`);
+    }
+  },
+  STOPS_MS,
+);
+
+test(
+  "fresh seeds in mode async show nothing",
+  async () => {
+    const seed = Date.now() % 1_000_000_000;
+    const reports = await simulated({ seed, count: Infinity, lastsMs: FRESH_MS / 2, isAsync: true });
+    const failed = reports.filter(({ violations }) => violations.length > 0);
+    console.info(`${reports.length} seeds from ${seed} in mode async`);
+    expect(failed.map((each) => `RUNNEL_MODE=async ${each.seed}: ${each.violations.join("; ")}`)).toEqual([]);
     expect(reports.length).toBeGreaterThan(1);
   },
   FRESH_MS + 180_000,

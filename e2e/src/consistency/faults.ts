@@ -21,12 +21,17 @@ const WORK_MS = 12;
 const WORKS_LONG = 0.02;
 const WORK_MS_MAX = 2_400;
 const TRY_AGAIN_MS = 500;
+/** Time that a stop waits for something to be on its way, looking so often. */
+const IN_FLIGHT_MS = 8_000;
+const LOOK_MS = 7;
 
 export interface FaultParts {
   clock: SimulatedClock;
   random: SeededRandom;
   clients: readonly SimulatedClient[];
   server: SimulatedServer;
+  /** Clients are stopped, mostly, while they have something on its way. */
+  stopsInFlight: boolean;
 }
 
 export class Faults {
@@ -39,6 +44,8 @@ export class Faults {
   private readonly done: { kind: Fault["kind"]; client: string; atMs: number }[] = [];
   /** When clients' disks were full. */
   readonly full: { client: string; fromMs: number; untilMs: number }[] = [];
+  /** Count of stops of a client that had something on its way. */
+  stopsInFlight = 0;
   /** Sentences about what was done, for a person. */
   readonly log: string[] = [];
 
@@ -55,8 +62,9 @@ export class Faults {
       const client = this.parts.clients[fault.client];
       if (client === undefined) continue;
       this.log.push(`${Math.round(clock.bootMs())} ${client.name} ${fault.kind} ${fault.lastsMs}`);
-      this.done.push({ kind: fault.kind, client: client.name, atMs: clock.bootMs() });
-      this.one(fault, client);
+      const done = { kind: fault.kind, client: client.name, atMs: clock.bootMs() };
+      this.done.push(done);
+      this.one(fault, client, done);
     }
   }
 
@@ -86,7 +94,7 @@ export class Faults {
     );
   }
 
-  private one({ kind, lastsMs }: Fault, client: SimulatedClient): void {
+  private one({ kind, lastsMs }: Fault, client: SimulatedClient, done: { atMs: number }): void {
     const { line, machine } = client;
     const { server, random } = this.parts;
     if (kind === "cut") line.cut();
@@ -94,7 +102,7 @@ export class Faults {
     else if (kind === "wallJump") machine.jumpWall((2 * random.next() - 1) * WALL_JUMP_MS);
     else if (kind === "noAcks") this.later(lastsMs, client.withholdAcks());
     else if (kind === "memoryShort") client.agent?.kernel.shrink();
-    else if (kind === "kill" || kind === "powerCut") this.stopClient(client, kind === "powerCut", lastsMs);
+    else if (kind === "kill" || kind === "powerCut") this.stopClient(client, kind === "powerCut", lastsMs, done);
     else if (kind === "serverPowerCut") this.stopServer(() => server.crash());
     else if (kind === "dataLost") this.loseData(lastsMs);
     else if (kind === "folderAway") this.takeFolder(lastsMs);
@@ -147,14 +155,26 @@ export class Faults {
     this.parts.clock.after(lastsMs, once);
   }
 
-  private stopClient(client: SimulatedClient, losesPower: boolean, awayMs: number): void {
-    if (client.agent === undefined) return;
+  private stopClient(client: SimulatedClient, losesPower: boolean, awayMs: number, done: { atMs: number }): void {
     const start = async (): Promise<void> => {
+      if (this.parts.stopsInFlight) await this.inFlight(client);
+      // Another fault may have stopped it.
+      if (client.agent === undefined) return;
+      if (client.hasInFlight) this.stopsInFlight += 1;
+      done.atMs = this.parts.clock.bootMs();
       await client.kill(losesPower);
       if (losesPower) await sleep(this.parts.clock, awayMs);
       await this.started(() => client.start());
     };
     this.keep(start());
+  }
+
+  /** Resolves within milliseconds of something that a program did, if anything is done in the next seconds. */
+  private async inFlight(client: SimulatedClient): Promise<void> {
+    const { clock, random } = this.parts;
+    const untilMs = clock.bootMs() + IN_FLIGHT_MS;
+    while (!client.hasInFlight && clock.bootMs() < untilMs) await sleep(clock, LOOK_MS);
+    await sleep(clock, random.below(LOOK_MS));
   }
 
   /** Whoever has lost both folder and data has a volume that was never served, for all that a server can know. */

@@ -42,7 +42,8 @@ async function writeSmaller(seed: number, runs: number, name: string | undefined
 /** A run that does not come to its end is reported as one that went wrong. */
 async function watched(plan: Plan): Promise<Report> {
   const { seed } = plan;
-  const nothing = { checked: 0, close: 0, offline: 0, calls: 0, commits: 0, waited: 0, fromKernels: 0, trace: "" };
+  const noCounts = { checked: 0, close: 0, offline: 0, calls: 0, commits: 0, waited: 0, stopsInFlight: 0 };
+  const nothing = { ...noCounts, fromKernels: 0, trace: "" };
   const report: Report = { ...nothing, seed, violations: [], faults: [], problems: [] };
   watchdog.begins(report);
   try {
@@ -60,7 +61,9 @@ function withMutant(name: string | undefined): object {
   mutant?.apply();
   const asked = process.env["RUNNEL_POWERS"];
   const isAsync = process.env["RUNNEL_MODE"] === "async";
-  return { isAsync, ...(asked === undefined ? {} : { powers: asked.split(",") }), ...mutant?.settings };
+  const faults = process.env["RUNNEL_FAULTS"]?.split(",");
+  const powers = asked === undefined ? {} : { powers: asked.split(",") };
+  return { isAsync, ...powers, ...(faults === undefined ? {} : { faults }), ...mutant?.settings };
 }
 
 function write(report: Report): void {

@@ -90,6 +90,8 @@ export interface Plan {
   followsUnsent?: boolean;
   /** All clients are in mode async. */
   isAsync?: boolean;
+  /** Clients are stopped, mostly, while they have something on its way. */
+  stopsInFlight?: boolean;
   clients: { delayMs: number; jitterMs: number }[];
   steps: Step[];
   faults: Fault[];
@@ -199,7 +201,7 @@ function inTurns(plan: Plan): Plan {
     reached.set(key, atMs);
     return { ...step, atMs };
   });
-  return { ...plan, steps, termMs: 2_500 + random.below(1_000), isAsync: true };
+  return { ...plan, steps, termMs: 2_500 + random.below(1_000), isAsync: true, stopsInFlight: true };
 }
 
 function drawn(seed: number, settings: PlanSettings): Plan {

@@ -26,6 +26,8 @@ export interface Report extends Verdict {
   faults: string[];
   /** Commits that waited for acknowledgements. */
   waited: number;
+  /** Kills and power cuts of clients that had something on its way to the server. */
+  stopsInFlight: number;
   /** Names, attributes and pages that kernels answered by themselves. */
   fromKernels: number;
   /** Problems that agents and server noted down. */
@@ -91,7 +93,8 @@ class World {
     const { serverDiskMs = 0 } = plan;
     const slowness = this.fork();
     if (serverDiskMs > 0) for (const disk of server.disks.both) disk.delayMs = () => slowness.below(serverDiskMs);
-    this.faults = new Faults({ clock, random: this.fork(), clients: this.clients, server });
+    const stopsInFlight = plan.stopsInFlight === true;
+    this.faults = new Faults({ clock, random: this.fork(), clients: this.clients, server, stopsInFlight });
     this.outside = new Outside({
       clock,
       random: this.fork(),
@@ -132,6 +135,7 @@ class World {
         ...this.clients.flatMap(({ name, problems }) => problems.map((each) => `${name}: ${each}`)),
       ],
       waited: this.server.waited,
+      stopsInFlight: this.faults.stopsInFlight,
       fromKernels: this.clients.reduce((sum, { fromKernel }) => sum + fromKernel, 0),
       trace: this.trace(),
     };

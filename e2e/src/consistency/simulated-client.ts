@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { type Mount, openMountWith } from "@runnel/app/internals";
 import { inlineExecutor } from "@runnel/native";
 import { type MemoryDrive, memoryDrive } from "@runnel/native/drive";
-import type { Link, SimulatedClock, SimulatedLine, SimulatedNetwork } from "@runnel/shared";
+import type { Channel, Link, SimulatedClock, SimulatedLine, SimulatedNetwork } from "@runnel/shared";
 import { RunnelError, SeededRandom } from "@runnel/shared";
 import { HostDisk } from "../simulation/host-disk.ts";
 import { LateLink } from "../simulation/late-link.ts";
@@ -41,10 +41,12 @@ export interface SimulatedClientParts {
   isAsync?: boolean;
 }
 
-/** The part of a session that is reached into here. */
-interface Acknowledging {
-  feed: unknown;
-  acknowledge?: (feed: unknown, seq: number) => unknown;
+/** Parts of a mount that are reached into here. */
+interface Reached {
+  deps: {
+    session: { feed: Channel | undefined };
+    changes: { saves(): ReadonlySet<unknown>; treeChanges(): ReadonlySet<unknown> };
+  };
 }
 
 export class SimulatedClient {
@@ -147,16 +149,43 @@ export class SimulatedClient {
 
   /** This agent asks for its lease as ever, but acknowledges nothing until the function is called that this returns. */
   withholdAcks(): () => void {
-    const { session } = (this.agent?.mount ?? {}) as { session?: Acknowledging };
-    if (session === undefined) return () => undefined;
-    const withheld: [feed: unknown, seq: number][] = [];
-    // Before the class's own.
-    session.acknowledge = (...ack) => withheld.push(ack);
-    return () => {
-      Reflect.deleteProperty(session, "acknowledge");
-      const last = withheld.at(-1);
-      if (last !== undefined && last[0] === session.feed) session.acknowledge?.(...last);
+    if (this.reached === undefined) return () => undefined;
+    const { session } = this.reached;
+    const withheld = new Map<Channel, unknown>();
+    let { feed } = session;
+    const withhold = (): void => {
+      const of = feed;
+      if (of === undefined || withheld.has(of)) return;
+      const send = of.send.bind(of);
+      withheld.set(of, undefined);
+      of.send = (message) => {
+        if (Array.isArray(message) && message[0] === "ack") withheld.set(of, message);
+        else send(message);
+      };
     };
+    withhold();
+    const set = (next: Channel | undefined): void => {
+      feed = next;
+      withhold();
+    };
+    Object.defineProperty(session, "feed", { configurable: true, get: () => feed, set });
+    return () => {
+      Object.defineProperty(session, "feed", { configurable: true, writable: true, value: feed });
+      for (const each of withheld.keys()) Reflect.deleteProperty(each, "send");
+      const last = feed && withheld.get(feed);
+      if (last !== undefined) feed?.send(last);
+    };
+  }
+
+  /** Says whether something that a program changed is on its way to the server, or waits to be sent. */
+  get hasInFlight(): boolean {
+    if (this.reached === undefined) return false;
+    const { changes } = this.reached;
+    return changes.saves().size + changes.treeChanges().size > 0;
+  }
+
+  private get reached(): Reached["deps"] | undefined {
+    return (this.agent?.mount as unknown as Reached | undefined)?.deps;
   }
 
   /** A process that was killed meanwhile has no connection. */

@@ -2,7 +2,7 @@
 // let go with its process.
 import { fileURLToPath } from "node:url";
 import { run as runChild } from "../harness/index.ts";
-import type { Plan } from "./plan.ts";
+import type { Fault, Plan } from "./plan.ts";
 import type { Report } from "./simulate.ts";
 
 const MAIN = fileURLToPath(new URL("main.ts", import.meta.url));
@@ -22,10 +22,20 @@ export interface Runs {
   parallel?: number;
   /** All clients are in mode async. */
   isAsync?: boolean;
+  /** Only these faults happen, of the first client. */
+  faults?: readonly Fault["kind"][];
 }
 
 /** Runs plans in processes of their own; only the digest of a report's trace comes back. */
-export async function simulated({ seed, count, lastsMs, mutant, parallel = 1, isAsync }: Runs): Promise<Report[]> {
+export async function simulated({
+  seed,
+  count,
+  lastsMs,
+  mutant,
+  parallel = 1,
+  isAsync,
+  faults,
+}: Runs): Promise<Report[]> {
   const reports: Report[] = [];
   const untilMs = performance.now() + lastsMs;
   let begun = 0;
@@ -37,7 +47,10 @@ export async function simulated({ seed, count, lastsMs, mutant, parallel = 1, is
       const from = seed + begun;
       begun += runs;
       const args = [from, runs, Math.ceil(leftMs)].map(String);
-      const mode = isAsync === true ? { RUNNEL_MODE: "async" } : {};
+      const mode = {
+        ...(isAsync === true ? { RUNNEL_MODE: "async" } : {}),
+        ...(faults === undefined ? {} : { RUNNEL_FAULTS: faults.join(",") }),
+      };
       const found = await run([...args, ...(mutant === undefined ? [] : [mutant])], leftMs, mode);
       reports.push(...found.map((line) => JSON.parse(line) as Report));
       if (mutant !== undefined && reports.some(({ violations }) => violations.length > 0)) return;
