@@ -13,8 +13,8 @@ import { isAlive, run, waitFor } from "../src/harness/index.ts";
 
 const CLOSE_GUARD = fileURLToPath(new URL("../src/crash/close-guard.ts", import.meta.url));
 const LONG = process.env["RUNNEL_LONG"] === "1";
-/** Factor by which the stops of a long run lie closer: there are thousands of changes, and each stop takes seconds. */
-const LONG_FINER = 9;
+/** Changes from one stop to the next, and in a long run: there are thousands of changes, and each stop takes seconds. */
+const STRIDES = { server: [211, 24], agent: [101, 4], both: [173, 10] } as const;
 const ROUNDS_MS = LONG ? 3_600_000 : 300_000;
 /** A program with a dead drive is told at once. */
 const TOLD_MS = 20_000;
@@ -58,9 +58,13 @@ const agent: Victim = {
  * Rounds of work, in each of which the victim stops once, at a later change each time, until a round ends before its
  * stop. `meanwhile` is done once the victim has gone. Returns how many rounds were cut.
  */
-async function rounds(victim: Victim, stride: number, meanwhile: (work: Work) => Promise<void>): Promise<number> {
+async function rounds(
+  victim: Victim,
+  [usual, long]: (typeof STRIDES)[keyof typeof STRIDES],
+  meanwhile: (work: Work) => Promise<void>,
+): Promise<number> {
   const stopAt = (round: number): Stop => ({
-    at: 1 + round * (LONG ? Math.ceil(stride / LONG_FINER) : stride),
+    at: 1 + round * (LONG ? long : usual),
     isTorn: round % 3 === 0,
   });
   await victim.kill();
@@ -97,7 +101,7 @@ describe("killed at its n-th change to the disk", () => {
     "a server has all it acknowledged, and the programs on the drive, in mode %s, notice nothing but a pause",
     async (mode) => {
       await rig.use(mode);
-      expect(await rounds(server, 211, async () => {})).toBeGreaterThan(2);
+      expect(await rounds(server, STRIDES.server, async () => {})).toBeGreaterThan(2);
     },
     ROUNDS_MS,
   );
@@ -106,7 +110,7 @@ describe("killed at its n-th change to the disk", () => {
     "an agent in mode %s leaves all that was saved, and what was on its way is there whole or not at all when it is mounted again",
     async (mode) => {
       await rig.use(mode);
-      expect(await rounds(agent, 101, async () => {})).toBeGreaterThan(2);
+      expect(await rounds(agent, STRIDES.agent, async () => {})).toBeGreaterThan(2);
     },
     ROUNDS_MS,
   );
@@ -126,7 +130,7 @@ describe("killed at its n-th change to the disk", () => {
         },
         hasEnded: server.hasEnded,
       };
-      expect(await rounds(both, 173, () => agent.kill())).toBeGreaterThan(2);
+      expect(await rounds(both, STRIDES.both, () => agent.kill())).toBeGreaterThan(2);
     },
     ROUNDS_MS,
   );
