@@ -124,6 +124,8 @@ export const LIMITS = {
   invites: 10_000,
   /** Characters of a device's name. */
   deviceName: 100,
+  /** Characters of the path that a conflict copy is said to be of. */
+  copyOf: 4096,
   /** Features that a hello offers, and characters of the name of each. */
   features: 64,
   featureCharacters: 64,

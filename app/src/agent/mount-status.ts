@@ -120,8 +120,11 @@ export const MountStatus = z.object({
   unsentNames: count,
   /** Whom a commit waits for now, and until when (wall clock, ms). */
   waiting: z.array(z.object({ operation: z.string(), for: z.array(z.string()), untilMs: count })),
-  /** Files that were changed here and elsewhere; `conflictCopy` is null where the server has the other content only. */
-  conflicts: z.array(AtPath.extend({ conflictCopy: z.string().nullable() })),
+  /**
+   * Saves over what another client had saved meanwhile, `by` whom, until a person settles them; times by the server's
+   * clock. `conflictCopy` is null where the file has that content, and the other one is an older version of it.
+   */
+  conflicts: z.array(AtPath.extend({ seq: count, conflictCopy: z.string().nullable(), by: z.string() })),
   /** Problems of late that were shown to no program: a sentence each. */
   problems: z.array(z.string()),
   /** Files and folders that are kept here, since a person pinned them. */

@@ -106,6 +106,11 @@ export interface Mount {
   /** Frees what is cached of a file, or below a folder. @throws NotFound; Busy where it is pinned. */
   evict(path: string): Promise<Evicted>;
   /**
+   * A person has seen to the conflicts of a path: they are listed no more, for nobody. Resolves with their count.
+   * @throws Unreachable, ReadOnly.
+   */
+  settle(path: string): Promise<number>;
+  /**
    * Takes the pause that the settings have now. Resolves when nothing crosses the line any more, or all may again.
    */
   pauseChanged(): Promise<void>;

@@ -17,6 +17,7 @@ import { remove } from "./remove.ts";
 import { savings, savingsCsv } from "./savings.ts";
 import { savingsFile } from "./savings-file.ts";
 import { servers } from "./servers/servers.ts";
+import { settle } from "./settle.ts";
 import { set } from "./drives/set.ts";
 import { stats } from "./stats.ts";
 import { status } from "./status.ts";
@@ -51,6 +52,7 @@ export const AGENT_VERBS = {
   pin,
   unpin,
   evict,
+  settle,
   folder,
   open,
   doctor,

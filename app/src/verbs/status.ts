@@ -77,11 +77,14 @@ export function describeStatus({ head, mounts, lost, resting }: Omit<AgentStatus
   return lines.length > 0 ? lines : ["No drives are mounted. Map one: runnel mount ws://HOST:PORT/VOLUME MOUNTPOINT"];
 }
 
-function describeConflict({ path, conflictCopy }: MountStatus["conflicts"][number]): string {
+function describeConflict({ path, conflictCopy, by }: MountStatus["conflicts"][number]): string {
   if (path === conflictCopy)
-    return `${path} was changed here and removed or replaced elsewhere. It is kept under this name.`;
-  const other = conflictCopy ?? "among the server's old versions";
-  return `${path} was changed here and elsewhere. Both are kept; the other is ${other}.`;
+    return `${path} was saved by ${by} and had been removed or replaced elsewhere. It is kept under this name.`;
+  const kept =
+    conflictCopy === null
+      ? `It has what ${by} saved; the other content is among the server's old versions`
+      : `What ${by} saved is ${conflictCopy}`;
+  return `${path} was changed in two places. ${kept}. When you have seen to it: runnel settle`;
 }
 
 function describePin({ path, isThere, all, here, isComplete }: PinStatus): string {

@@ -139,6 +139,10 @@ export class FakeMount implements Mount {
     return { total: 1000, revision: 1, pin: null, rows };
   }
 
+  async settle(path: string): Promise<number> {
+    return path === "both.txt" ? 1 : 0;
+  }
+
   async evict(): Promise<Evicted> {
     return { files: 3, bytes: 4096, filesInUse: 1, filesPinned: 2 };
   }

@@ -266,7 +266,7 @@ describe("the menu", () => {
   test("holds everything", async () => {
     await begin("--quiet");
     agents.lost = [{ url: "wss://host:1/old", mountpoint: "/home/ada/Old" }];
-    agents.show([driveFacts({ conflicts: [{ path: "a", conflictCopy: "b", atMs: 1 }] })]);
+    agents.show([driveFacts({ conflicts: [{ path: "a", conflictCopy: "b", seq: 1, by: "desk", atMs: 1 }] })]);
     await settle();
     expect(shell.menuLines()).toEqual([
       "All is well.",

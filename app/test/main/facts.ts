@@ -19,5 +19,5 @@ export function driveFacts(changes: Partial<DriveFacts> = {}): DriveFacts {
 }
 
 export function conflictsOf(...paths: string[]): DriveFacts["conflicts"] {
-  return paths.map((path) => ({ path, conflictCopy: `${path} (conflict)`, atMs: 1 }));
+  return paths.map((path) => ({ path, conflictCopy: `${path} (conflict)`, seq: 1, by: "desk", atMs: 1 }));
 }

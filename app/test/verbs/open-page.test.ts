@@ -64,6 +64,7 @@ test("a page may call these verbs, and may name no files of this machine", () =>
     "savingsFile",
     "servers",
     "set",
+    "settle",
     "stats",
     "status",
     "unmount",

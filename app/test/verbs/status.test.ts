@@ -7,18 +7,24 @@ import { FakeMount } from "../control/fake-mount.ts";
 test.each([
   [
     "one whose other content is an old version",
-    { path: "docs/a", conflictCopy: null, atMs: 1 },
-    "  docs/a was changed here and elsewhere. Both are kept; the other is among the server's old versions.",
+    { path: "docs/a", conflictCopy: null, seq: 1, by: "desk", atMs: 1 },
+    "  docs/a was changed in two places. It has what desk saved; the other content is among the server's old versions. When you have seen to it: runnel settle",
   ],
   [
     "one that is kept beside",
-    { path: "docs/a", conflictCopy: "docs/a (conflict 2026-11-23 10.00.00)", atMs: 1 },
-    "  docs/a was changed here and elsewhere. Both are kept; the other is docs/a (conflict 2026-11-23 10.00.00).",
+    { path: "docs/a", conflictCopy: "docs/a (conflict 2026-11-23 10.00.00)", seq: 1, by: "desk", atMs: 1 },
+    "  docs/a was changed in two places. What desk saved is docs/a (conflict 2026-11-23 10.00.00). When you have seen to it: runnel settle",
   ],
   [
     "one whose file had lost its name",
-    { path: "docs/a (conflict 2026-11-23 10.00.00)", conflictCopy: "docs/a (conflict 2026-11-23 10.00.00)", atMs: 1 },
-    "  docs/a (conflict 2026-11-23 10.00.00) was changed here and removed or replaced elsewhere. It is kept under this name.",
+    {
+      path: "docs/a (conflict 2026-11-23 10.00.00)",
+      conflictCopy: "docs/a (conflict 2026-11-23 10.00.00)",
+      seq: 1,
+      by: "desk",
+      atMs: 1,
+    },
+    "  docs/a (conflict 2026-11-23 10.00.00) was saved by desk and had been removed or replaced elsewhere. It is kept under this name.",
   ],
 ])("a conflict, %s", async (_which, conflict, line) => {
   const mount = new FakeMount({

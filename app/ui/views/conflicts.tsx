@@ -1,5 +1,5 @@
 // Conflicts: files that were changed here and elsewhere at once. Both are kept; this names the two, and opens them.
-import { Ellipsis, File, Files, FolderOpen } from "lucide-react";
+import { Check, Ellipsis, File, Files, FolderOpen } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { useAnswer } from "@runnel/shared/ui/use-answer.ts";
 import { Button, IconButton } from "@runnel/shared/ui/widgets/button.tsx";
@@ -13,6 +13,8 @@ interface Conflict {
   path: string;
   /** Path of the other content; null: it is among the server's old versions. */
   conflictCopy: string | null;
+  /** Who saved it last; of what a program on the server did, nobody. */
+  by?: string;
   atMs: number;
 }
 
@@ -22,8 +24,8 @@ interface Status {
 
 interface ConflictRowProps extends Conflict {
   mountpoint: string;
-  /** A program on the server made one of the two. */
-  isOnServer: boolean;
+  /** Asks for the list once more. */
+  again(): void;
 }
 
 const ICON = 18;
@@ -34,8 +36,8 @@ export function ConflictsView({ view: { shown } }: { view: AgentView }): ReactNo
   const numbers = shown?.lists.drives?.map(({ conflicts }) => conflicts) ?? [];
   const { result, problem, again } = useAnswer<Status>(calls, "status", { asksServer: true, numbers });
   const conflicts = result?.mounts.flatMap(({ mountpoint, conflicts: own, server }) => [
-    ...own.map((each) => ({ mountpoint, ...each, isOnServer: false })),
-    ...(server?.conflicts ?? []).map((each) => ({ mountpoint, ...each, isOnServer: true })),
+    ...own.map((each) => ({ mountpoint, ...each })),
+    ...(server?.conflicts ?? []).map((each) => ({ mountpoint, ...each })),
   ]);
   return (
     <section className="card">
@@ -66,6 +68,7 @@ export function ConflictsView({ view: { shown } }: { view: AgentView }): ReactNo
               <ConflictRow
                 key={`${conflict.mountpoint}/${conflict.path} ${conflict.conflictCopy} ${conflict.atMs}`}
                 {...conflict}
+                again={again}
               />
             ))}
         </ul>
@@ -74,7 +77,7 @@ export function ConflictsView({ view: { shown } }: { view: AgentView }): ReactNo
   );
 }
 
-function ConflictRow({ mountpoint, path, conflictCopy, atMs, isOnServer }: ConflictRowProps): ReactNode {
+function ConflictRow({ mountpoint, path, conflictCopy, by, atMs, again }: ConflictRowProps): ReactNode {
   const { calls } = useAgent();
   const [problem, setProblem] = useState("");
   const name = `${nameOf(mountpoint)}/${path}`;
@@ -83,6 +86,9 @@ function ConflictRow({ mountpoint, path, conflictCopy, atMs, isOnServer }: Confl
       () => setProblem(""),
       (error: Error) => setProblem(error.message),
     );
+  };
+  const settle = (): void => {
+    calls.ask("settle", { path: `${mountpoint}/${path}` }).then(again, (error: Error) => setProblem(error.message));
   };
   const isOnly = conflictCopy === path;
   const other = conflictCopy === null || isOnly ? undefined : conflictCopy;
@@ -97,10 +103,10 @@ function ConflictRow({ mountpoint, path, conflictCopy, atMs, isOnServer }: Confl
             ? say("conflictOnly")
             : conflictCopy === null
               ? say("conflictOld")
-              : say("conflictMine", { copy: conflictCopy })}
+              : say(by === undefined ? "conflictMine" : "conflictCopy", { copy: conflictCopy })}
         </p>
         <div className="details small quiet">
-          <span>{say(isOnServer ? "conflictThere" : "conflictHere")}</span>
+          <span>{by === undefined ? say("conflictThere") : say("conflictBy", { by })}</span>
           <Moment atMs={atMs} />
         </div>
         {problem !== "" && <p className="small error">{problem}</p>}
@@ -116,6 +122,9 @@ function ConflictRow({ mountpoint, path, conflictCopy, atMs, isOnServer }: Confl
             icon: <FolderOpen size={16} aria-hidden="true" />,
             choose: () => open(path, true),
           },
+          ...(by === undefined
+            ? []
+            : [{ label: say("conflictSettle"), icon: <Check size={16} aria-hidden="true" />, choose: settle }]),
         ]}
       >
         <IconButton label={say("conflictMenu", { path: name })} icon={<Ellipsis size={ICON} />} />

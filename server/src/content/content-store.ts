@@ -51,6 +51,8 @@ export interface ContentCallbacks {
    * does not come.
    */
   askCommitter(instance: string, version: VersionId, ranges: readonly ByteRange[], take: TakeBytes): Promise<void>;
+  /** There is another notice. */
+  noticed(): void;
   /** All commits up to this seq are in the plain folder, durably. */
   applied(seq: number): void;
   /** Events may have been missed: leases are withdrawn until `scanned`. */

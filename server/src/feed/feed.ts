@@ -137,6 +137,11 @@ export class Feed {
     return dropped.map(({ instance }) => instance);
   }
 
+  /** The notices of the volume are others now. */
+  noticed(): void {
+    for (const { sender } of this.#holders.values()) sender?.noticed?.();
+  }
+
   follow(holder: Holder, folder: number): void {
     if (holder.followsAll || holder.follows.has(folder)) return;
     if (holder.follows.size >= LIMITS.followedFolders) {

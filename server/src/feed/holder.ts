@@ -11,6 +11,8 @@ export interface FeedSender {
   /** Bytes of a version that the follower committed are asked for once more. */
   lack(version: VersionId, ranges: readonly { offset: number; length: number }[]): void;
   close(reason: string): void;
+  /** The notices of the volume are others now. */
+  noticed?(): void;
   /** The write lease is asked back. */
   recall?(): void;
   /** Tells whether changes of the follower are under way. */
@@ -23,6 +25,8 @@ export interface Identity {
   instance: string;
   /** A person's word for it, shown to whoever waits. */
   who: string;
+  /** The same in short: the device's name, where it has one. */
+  name?: string;
   /** The device that it belongs to; "" where devices are not told apart. */
   device: string;
   /** Round trip of its line, as the client has measured it; absent when it does not matter. */
@@ -36,6 +40,7 @@ export class Holder {
   readonly id = ++lastId;
   readonly instance: string;
   readonly who: string;
+  readonly name: string;
   readonly device: string;
   /** Term of its leases. */
   readonly termMs: number;
@@ -60,9 +65,10 @@ export class Holder {
   /** Items sent and not yet acknowledged, oldest first. */
   readonly due: { seq: number; sentMs: number }[] = [];
 
-  constructor({ instance, who, device }: Identity, termMs: number) {
+  constructor({ instance, who, name = who, device }: Identity, termMs: number) {
     this.instance = instance;
     this.who = who;
+    this.name = name;
     this.device = device;
     this.termMs = termMs;
   }

@@ -7,6 +7,7 @@ import { type AttachedBefore, Feed } from "../feed/feed.ts";
 import type { Holder } from "../feed/holder.ts";
 import type { Creation } from "../meta/first-rows.ts";
 import type { MetaStore, Operation, OperationId, OperationResult } from "../meta/meta-store.ts";
+import { ClientConflicts } from "./client-conflicts.ts";
 import { ChunkIndexer } from "./chunk-indexer.ts";
 import { COMMIT_LOG_FORMAT, encodeRecord, isExternal } from "../commit-log/record.ts";
 import { CommitQueue } from "../commit-log/queue.ts";
@@ -68,6 +69,7 @@ export class Volume {
   readonly supplies: Supplies;
   readonly traffic = new Traffic();
   readonly usage: VolumeUsage;
+  readonly conflicts: ClientConflicts;
   private readonly queue: CommitQueue;
   readonly #indexer: ChunkIndexer;
   readonly #keeper: LogKeeper;
@@ -108,6 +110,8 @@ export class Volume {
     this.isNew = opened.facts.seq === 0;
     this.#warn = deps.warn;
     this.recipes = new RecipeCache(opened.meta);
+    const { meta, content, feed } = this;
+    this.conflicts = new ClientConflicts({ meta, clock: this.clock, noticed: () => feed.noticed(), warn: deps.warn });
     this.usage = new VolumeUsage({ meta: opened.meta, clock: deps.clock, seq: () => this.seq });
     this.uploads = new ResumableUploads(
       {
@@ -122,7 +126,6 @@ export class Volume {
       },
       deps.stagedBytesMax,
     );
-    const { meta, content } = this;
     const { queue, log } = opened;
     const { executor, clock, warn } = deps;
     this.#indexer = new ChunkIndexer({ meta, content, executor, clock, queue, warn });
@@ -191,6 +194,7 @@ export class Volume {
       },
       askCommitter: (instance, version, ranges, take) => supplies.ask(instance, version, ranges, take),
       readLog: (place, offset, length) => log.read(place, offset, length),
+      noticed: () => feed.noticed(),
       applied: (seq) => {
         volume.#keeper.recordApplied(seq);
         // A hint: without it salvage has more to examine.

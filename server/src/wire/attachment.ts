@@ -16,6 +16,8 @@ export class Attachment implements FeedSender {
   readonly order: OperationOrder;
   readonly right: Right;
   holder!: Holder;
+  /** Its client understands what says that notices have changed (W185). */
+  hearsOfNotices = false;
   /** Resolves when the client has been told that it is attached: what it asked for before that waits (W130). */
   answered: Promise<void> = Promise.resolve();
   readonly transfers: AttachmentTransfers;
@@ -187,6 +189,10 @@ export class Attachment implements FeedSender {
 
   hasRead(node: number): boolean {
     return this.wanted.has(node);
+  }
+
+  noticed(): void {
+    if (this.hearsOfNotices) this.tell(["noticed"]);
   }
 
   recall(): void {

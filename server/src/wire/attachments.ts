@@ -43,11 +43,13 @@ export class Attachments {
     }
     const instance = handshake.instanceOf(request.instance);
     const attachment = new Attachment(volume, channel, instance, right, warn);
+    attachment.hearsOfNotices = handshake.features.includes("conflicts");
     const isSameEpoch = request.epoch === volume.epoch;
     attachment.holdBack();
     const client = {
       instance,
       who: handshake.who,
+      name: handshake.device?.name ?? handshake.who,
       device: handshake.device?.id ?? "",
       roundTripMs: request.roundTripMs,
     };
@@ -58,6 +60,7 @@ export class Attachments {
     try {
       await attachment.answer(this.#remember(attachment, request, isSameEpoch));
       attached();
+      void volume.conflicts.tellIfAny(attachment);
       volume.supplies.attached(instance);
       await attachment.serve();
       // The client ended the feed.

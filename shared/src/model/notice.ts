@@ -5,6 +5,11 @@ export type Notice =
   /** A program on the server and a drive changed a file at once; what the program wrote lies at `conflictCopy`. */
   | { kind: "conflict"; path: string; conflictCopy: string; atMs: number }
   /**
+   * The save `seq` of a client was over another version than its program had seen: what that had is an older version
+   * now. Of a file that had gone (`path` is "" then) the save lies at `conflictCopy`. `by`: who saved, for a person.
+   */
+  | { kind: "clientConflict"; path: string; seq: number; conflictCopy?: string; by: string; atMs: number }
+  /**
    * An acknowledged save copied bytes that a program on the server destroyed, and nobody has them: what there is of it
    * lies at `conflictCopy`, with zeros in the ranges that are missing, of which the first are named.
    */
@@ -39,6 +44,8 @@ export function noticeKey(notice: Notice): string {
     case "conflict":
     case "incomplete":
       return notice.conflictCopy;
+    case "clientConflict":
+      return String(notice.seq);
     case "lost":
       return String(notice.node);
     case "destroyed":

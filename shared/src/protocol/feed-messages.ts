@@ -51,7 +51,7 @@ export type Difference = z.output<typeof difference>;
  * [who…], untilMs] (the commit n waits for these; 0: all that this client asks does) · ["lack", version, [[offset,
  * length]…]] (bytes of a version that this client committed, asked for once more) · ["granted", k, whether this
  * instance has had it without a break] · ["refused", k, retryAfterMs] · ["recall", node] (the write lease is asked
- * back).
+ * back) · ["noticed"] (the notices of the status are others now).
  */
 export const FEED_FROM_SERVER = z.union([
   z.tuple([z.literal("changes"), z.array(change).max(4096), counts(4096).optional()]),
@@ -64,5 +64,6 @@ export const FEED_FROM_SERVER = z.union([
   z.tuple([z.literal("granted"), count, z.boolean()]),
   z.tuple([z.literal("refused"), count, count]),
   z.tuple([z.literal("recall"), nodeId]),
+  z.tuple([z.literal("noticed")]),
 ]);
 export type FeedFromServer = z.output<typeof FEED_FROM_SERVER>;

@@ -1,14 +1,9 @@
-// Keeps what went wrong lately and was shown to no program, and which contents met another one: a person is shown it
-// with the status.
-import { type Clock, NS_PER_MS, type VersionId } from "@runnel/shared";
-import type { MountStatus } from "../mount-status.ts";
+// Keeps what went wrong lately and was shown to no program: a person is shown it with the status.
+import type { VersionId } from "@runnel/shared";
 
 const KEPT_MAX = 20;
 
 export interface IncidentsDeps {
-  clock: Clock;
-  /** Returns the path of a node now; "" where it is not known. */
-  pathOf(node: number): string;
   /** Returns the path that a node has at the server. */
   storedPathOf(node: number): string | undefined;
   log(message: string): void;
@@ -17,7 +12,6 @@ export interface IncidentsDeps {
 export class Incidents {
   readonly #deps: IncidentsDeps;
   readonly #problems: string[] = [];
-  readonly #conflicts: MountStatus["conflicts"] = [];
 
   constructor(deps: IncidentsDeps) {
     this.#deps = deps;
@@ -27,10 +21,6 @@ export class Incidents {
     return [...this.#problems];
   }
 
-  conflicts(): MountStatus["conflicts"] {
-    return [...this.#conflicts];
-  }
-
   /** @returns false when it is known already. */
   addProblem(sentence: string): boolean {
     this.#deps.log(sentence);
@@ -38,16 +28,6 @@ export class Incidents {
     this.#problems.push(sentence);
     if (this.#problems.length > KEPT_MAX) this.#problems.shift();
     return true;
-  }
-
-  addConflict(path: string, node: number): void {
-    const now = this.#deps.pathOf(node);
-    // The last close won: the other content is the version before.
-    const conflictCopy = now === path ? null : now;
-    if (this.#conflicts.length >= KEPT_MAX) return;
-    const atMs = Number(this.#deps.clock.wallNs() / NS_PER_MS);
-    // A file that has lost its name elsewhere has the one under which it is kept.
-    this.#conflicts.push({ path: path === "" ? now : path, conflictCopy, atMs });
   }
 
   /** Adds the problem of cached bytes that are not what was written. */

@@ -20,6 +20,7 @@ import type { MountWatch } from "../view/mount-watch.ts";
 import type { AttachFacts, Resume } from "../wire/session-deps.ts";
 import type { Session } from "../wire/session.ts";
 import type { WholeListing } from "../wire/whole-listing.ts";
+import type { Conflicts } from "./conflicts.ts";
 import type { Incidents } from "./incidents.ts";
 import type { MountDeps } from "./mount-deps.ts";
 
@@ -48,6 +49,7 @@ export interface LifecycleDeps extends MountDeps {
   pins: Pins;
   drivePause: DrivePause;
   incidents: Incidents;
+  conflicts: Conflicts;
   watch: MountWatch;
 }
 
@@ -149,6 +151,7 @@ export class Lifecycle {
     if (facts.isReadOnly !== session.mayOnlyRead) rightChanged?.(facts.isReadOnly);
     this.epoch = facts.epoch;
     this.restoreUnsent();
+    this.deps.conflicts.attached(facts.seq);
     wholeListing.ask(facts.listing);
     replica.putState(facts.seq, facts.root);
     drive.putNode(tree.entry(facts.root), false);

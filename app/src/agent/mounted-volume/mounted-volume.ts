@@ -105,6 +105,10 @@ export class MountedVolume implements Mount {
     return this.deps.pins.unpin(path);
   }
 
+  settle(path: string): Promise<number> {
+    return this.deps.conflicts.settle(path);
+  }
+
   async folder(path: string, range: FolderRange): Promise<FolderPage> {
     const node = await this.nodeAt("list", path);
     if (this.deps.tree.known(node)?.type !== "folder")

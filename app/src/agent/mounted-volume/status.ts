@@ -7,7 +7,7 @@ import type { OwnChanges } from "../changes/own-changes.ts";
 import type { UnsentSaves } from "../drive/saving/unsent.ts";
 import type { FullDisks } from "../full-disks.ts";
 import type { Session } from "../wire/session.ts";
-import { askVolumeStatus } from "../wire/volume-status.ts";
+import type { Conflicts } from "./conflicts.ts";
 import type { Incidents } from "./incidents.ts";
 import { pausedSentence, rightChanged, sentenceOf } from "./sentences.ts";
 import type { MountDeps } from "./mount-deps.ts";
@@ -24,6 +24,7 @@ export interface StatusDeps extends Pick<
   pins: Pins;
   drivePause: Pick<DrivePause, "status">;
   incidents: Incidents;
+  conflicts: Conflicts;
   epoch(): string;
 }
 
@@ -57,7 +58,7 @@ export async function statusOf(deps: StatusDeps, asksServer: boolean): Promise<M
     ...waiting,
     unsentBytes: unsent.reduce((sum, commit) => sum + commit.sizeBytes, 0),
     waiting: deps.changes.waiting(),
-    conflicts: incidents.conflicts(),
+    conflicts: deps.conflicts.list(),
     problems: [
       ...right,
       ...(await deps.fullDisks.problems()),
@@ -75,9 +76,9 @@ export async function statusOf(deps: StatusDeps, asksServer: boolean): Promise<M
   };
 }
 
-async function serverStatus({ session, log }: StatusDeps): Promise<ServerStatus | null> {
+async function serverStatus({ conflicts, log }: StatusDeps): Promise<ServerStatus | null> {
   try {
-    return await askVolumeStatus(session);
+    return (await conflicts.status()).server;
   } catch (error) {
     log("The server could not be asked how it is.", error);
     return null;

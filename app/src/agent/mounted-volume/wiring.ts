@@ -31,6 +31,7 @@ import { Operations } from "../wire/operations.ts";
 import type { SessionEvents, SessionDeps } from "../wire/session-deps.ts";
 import { Session } from "../wire/session.ts";
 import { WholeListing } from "../wire/whole-listing.ts";
+import { Conflicts } from "./conflicts.ts";
 import { Incidents } from "./incidents.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import type { MountDeps } from "./mount-deps.ts";
@@ -48,8 +49,6 @@ const AHEAD_OF_CACHE = 8;
 export function wire(deps: MountDeps) {
   const { drive, replica, cache } = deps;
   const incidents = new Incidents({
-    clock: deps.clock,
-    pathOf: (node) => reading.tree.pathOf(node),
     storedPathOf: (node) => replica.pathOf(node),
     log: deps.log,
   });
@@ -76,6 +75,7 @@ export function wire(deps: MountDeps) {
         else connection.changes.noteWaiting(n, whom, untilMs);
       },
       granted: (isContinued) => writeBack.granted(isContinued),
+      noticed: () => conflicts.changed(),
       recalled: () => writeBack.recalled(),
       lack: (version, offset, length) => reading.transfer.bytesOfCommitted(version, offset, length),
       link: (isConnected, why) => lifecycle.linked(isConnected, why),
@@ -144,10 +144,6 @@ export function wire(deps: MountDeps) {
       reading.subscriptions.made(version);
       answering.volumeSpace.saved(sizeBytes);
     },
-    conflict: (path, node) => {
-      incidents.addConflict(path, node);
-      connection.watch.happened("conflict", path);
-    },
     unsaved: (path, failure) => {
       const kind = isRunnelError(failure, "Unreachable") ? "unsent" : "refused";
       connection.watch.happened(kind, path, failure instanceof Error ? failure.message : "");
@@ -159,7 +155,12 @@ export function wire(deps: MountDeps) {
   const { session, watch } = connection;
   const happened: DrivePauseDeps["happened"] = (kind, path, detail) => watch.happened(kind, path, detail);
   const drivePause = new DrivePause({ ...deps, session, happened });
-  const views = { pins, drivePause, folderList, incidents };
+  const conflicts = new Conflicts({
+    session,
+    added: ({ path, by }) => watch.happened("conflict", path, by),
+    log: deps.log,
+  });
+  const views = { pins, drivePause, folderList, incidents, conflicts };
   const services = { ...connection, ...reading, ...saving, ...answering, ...views, writeBack };
   const lifecycle = new Lifecycle({ ...deps, ...services });
   return { ...services, lifecycle };

@@ -80,6 +80,9 @@ function takeFeedItem(
     case "refused":
       writeLease.refused(item[1], item[2]);
       return;
+    case "noticed":
+      events.noticed?.();
+      return;
     case "recall":
       writeLease.recall();
       return;

@@ -1,14 +1,20 @@
 // Asks the server for the status of a mounted volume.
 import { STATUS_ITEM, check, checkResult } from "@runnel/shared";
 import type { StatusEntry } from "@runnel/shared";
-import type { ServerStatus } from "../mount-status.ts";
+import type { MountStatus, ServerStatus } from "../mount-status.ts";
 import type { Session } from "./session.ts";
+
+export interface AskedStatus {
+  server: ServerStatus;
+  /** Conflicts between clients. */
+  conflicts: MountStatus["conflicts"];
+}
 
 /**
  * Asks with a timeout of its own: that nothing comes makes no drive offline. @throws Unreachable at once while offline,
  * else after a silence; Unsupported by a server that cannot tell.
  */
-export async function askVolumeStatus(session: Session): Promise<ServerStatus> {
+export async function askVolumeStatus(session: Session): Promise<AskedStatus> {
   session.mustRespond();
   const channel = session.open("status", {}, true);
   const entries: StatusEntry[] = [];
@@ -20,7 +26,7 @@ export async function askVolumeStatus(session: Session): Promise<ServerStatus> {
     const end = checkResult("status", await session.aside(channel.result(), "status"));
     const of = <Kind extends StatusEntry["kind"]>(kind: Kind): Extract<StatusEntry, { kind: Kind }>[] =>
       entries.filter((entry): entry is Extract<StatusEntry, { kind: Kind }> => entry.kind === kind);
-    return {
+    const server = {
       seq: end.seq,
       pending: end.pending,
       stuck: end.stuck ?? null,
@@ -33,6 +39,11 @@ export async function askVolumeStatus(session: Session): Promise<ServerStatus> {
       salvaged: of("salvaged").map(({ changes, atMs }) => ({ changes, atMs })),
       excluded: { count: end.excluded, paths: of("excluded").map(({ path }) => path) },
     };
+    const conflicts = of("clientConflict").map(({ path, seq, conflictCopy = null, by, atMs }) => {
+      // A file that was gone has only the name of its copy.
+      return { path: path === "" ? (conflictCopy ?? "") : path, seq, conflictCopy, by, atMs };
+    });
+    return { server, conflicts };
   } finally {
     channel.cancel();
   }

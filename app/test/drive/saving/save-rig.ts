@@ -99,7 +99,15 @@ export class SaveRig {
       unsaved: () => undefined,
     };
     const contents = { changed: () => undefined, clean: () => undefined, release: () => true };
-    const copies = new ConflictCopies({ tree: tree as never, changes, operations, journal, clock, epoch });
+    const copies = new ConflictCopies({
+      tree: tree as never,
+      changes,
+      operations,
+      journal,
+      clock,
+      epoch,
+      saysConflicts: () => true,
+    });
     this.unsent = new UnsentSaves({
       ...shared,
       ...notified,

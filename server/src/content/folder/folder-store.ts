@@ -111,6 +111,7 @@ class FolderStore implements ContentStore {
       rows: this.#rows,
       meta,
       clock,
+      noticed: callbacks.noticed,
       isThere: async () =>
         this.checkRoot().then(
           () => true,

@@ -20,8 +20,10 @@ interface NumberedRequest extends Numbered {
 /** Makes the handler of a change that is one operation on the tree, known once those before it have been executed. */
 function asHandler<Request extends NumberedRequest>(
   asOperation: (request: Request, results: Results) => Operation,
+  executed?: (request: Request, result: OperationResult, call: Call) => Promise<void> | undefined,
 ): (request: Request, call: Call) => Promise<OperationResult> {
-  return async (request, { attachment, volume }) => {
+  return async (request, call) => {
+    const { attachment, volume } = call;
     attachment.forgetUpTo(request.received, request.but);
     return attachment.order.run(inOrder(request), async (turn) => {
       const { results, placing } = await placeOf(request, turn);
@@ -29,6 +31,7 @@ function asHandler<Request extends NumberedRequest>(
       const id = { ...operationId(attachment.instance, request.n, operation), ...timed(request.timeNs) };
       const { result, acknowledged } = await volume.submit(operation, id, attachment.holder, NO_DATA, placing);
       turn.executed(result);
+      await executed?.(request, result, call);
       await acknowledged;
       return result;
     });
@@ -36,13 +39,17 @@ function asHandler<Request extends NumberedRequest>(
 }
 
 export const CHANGES = {
-  make: asHandler<RequestOf<"make">>(({ folder, name, node, attributes }, results) => ({
-    op: "make",
-    folder: results.node(folder),
-    name,
-    node,
-    attributes,
-  })),
+  make: asHandler<RequestOf<"make">>(
+    ({ folder, name, node, attributes }, results) => ({
+      op: "make",
+      folder: results.node(folder),
+      name,
+      node,
+      attributes,
+    }),
+    ({ copyOf }, result, { volume, attachment }) =>
+      copyOf === undefined ? undefined : volume.conflicts.noteCopy(copyOf, result, attachment.holder.name),
+  ),
   link: asHandler<RequestOf<"link">>(({ node, folder, name }, results) => ({
     op: "link",
     node: results.node(node),

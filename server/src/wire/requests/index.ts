@@ -26,6 +26,7 @@ const HANDLERS: { readonly [Name in VolumeRequestName]: Handler<Name> } = {
   xattrs: serveXattrs,
   space: (_request, { volume }) => volume.content.space(),
   status: serveStatus,
+  settle: ({ seq }, { volume }) => volume.conflicts.settle(seq),
   whenApplied: serveWhenApplied,
   newNodes: async ({ count = NODES_AT_ONCE }, { volume }) => {
     const range = await volume.meta.allocateNodes(count);

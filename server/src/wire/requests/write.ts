@@ -56,6 +56,7 @@ async function storedResult(
     });
   }
   turn.executed(done.result);
+  await volume.conflicts.note(request.node, done.result, holder.name);
   await volume.acknowledged(done.result.seq, holder, request.n);
   return done.result;
 }
@@ -108,6 +109,7 @@ async function commit(
     void volume.content.whenApplied(result.seq).then(release, release);
     turn.executed(result);
     if (!isRepeated) volume.traffic.saved(content.sizeBytes, session.progress.wireBytes);
+    await volume.conflicts.note(node, result, holder.name);
     await acknowledged;
     return result;
   } catch (error) {

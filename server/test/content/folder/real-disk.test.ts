@@ -73,6 +73,7 @@ const callbacks: ContentCallbacks = {
     await readable;
     return records[record]?.slice(offset, offset + length) ?? new Uint8Array(0);
   },
+  noticed: () => undefined,
   applied: () => undefined,
   uncertain: () => undefined,
   scanned: () => undefined,

@@ -147,6 +147,8 @@ export class TestVolume implements ContentCallbacks {
     await this.#store.start(commits, handles);
   }
 
+  noticed(): void {}
+
   /** This life's view: what a killed server's leftover promises call is not heard. */
   #callbacks(): ContentCallbacks {
     const life = this.#life;
@@ -172,6 +174,7 @@ export class TestVolume implements ContentCallbacks {
         return this.readLog(place, offset, length);
       },
       resumable: (files) => this.resumable(files),
+      noticed: () => this.noticed(),
       applied: (seq) => {
         if (life === this.#life) this.applied(seq);
       },

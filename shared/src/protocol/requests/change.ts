@@ -1,5 +1,6 @@
 // Requests that change names and attributes: each is one operation of the client's journal, executed once.
 import { z } from "zod";
+import { LIMITS } from "../../limits.ts";
 import { ROOT_NODE } from "../../model/node.ts";
 import { name, newAttributes, nodeId, nodeOrResult, packType, settable } from "../fields.ts";
 import { count } from "../numbers.ts";
@@ -13,7 +14,15 @@ const attributes = { type: packType("file"), mode: 0o644, uid: 0, gid: 0, mtimeN
 export const CHANGE_REQUESTS = {
   make: defineRequest({
     right: "write",
-    request: z.object({ ...numbered, folder: nodeOrResult, name, node: nodeId, attributes: newAttributes }),
+    request: z.object({
+      ...numbered,
+      folder: nodeOrResult,
+      name,
+      node: nodeId,
+      attributes: newAttributes,
+      /** The file is a conflict copy of what has that path (W185). */
+      copyOf: z.string().max(LIMITS.copyOf).optional(),
+    }),
     result: operationResult,
     sample: ({ newNode }) => ({ folder: ROOT_NODE, name: "made", node: newNode, attributes }),
   }),

@@ -45,6 +45,14 @@ export type VolumeStatus = z.output<typeof VOLUME_STATUS>;
 const at = { atMs: count };
 const ENTRIES = {
   conflict: z.object({ kind: z.literal("conflict"), path: z.string(), conflictCopy: z.string(), ...at }),
+  clientConflict: z.object({
+    kind: z.literal("clientConflict"),
+    path: z.string(),
+    seq: count,
+    conflictCopy: z.string().exactOptional(),
+    by: z.string(),
+    ...at,
+  }),
   incomplete: z.object({
     kind: z.literal("incomplete"),
     path: z.string(),

@@ -28,6 +28,14 @@ export const VOLUME_REQUESTS = {
     isOfNoTree: true,
     sample: () => ({}),
   }),
+  /** A person has seen to a conflict between clients: it is listed no more. */
+  settle: defineRequest({
+    right: "write",
+    request: z.object({ ...attached, seq: count }),
+    result: z.void(),
+    isOfNoTree: true,
+    sample: () => ({ seq: 0 }),
+  }),
   /** Is answered when the plain files show all changes up to the seq. */
   whenApplied: defineRequest({
     right: "read",

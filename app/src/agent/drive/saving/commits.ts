@@ -38,8 +38,6 @@ export interface CommitsDeps {
   likelyBases: Pick<LikelyBases, "of">;
   /** The content that a save made is in the cache. */
   saved(version: VersionId, sizeBytes: number): void;
-  /** A commit met another one: both are kept. */
-  conflict(path: string, node: number): void;
   log(message: string, error: unknown): void;
 }
 
@@ -174,7 +172,6 @@ export class Commits {
     const nodes = new Set([lineage.node, result.node]);
     for (const node of nodes) this.#settling.set(node, settling);
     committed({ version: result.version });
-    if (result.conflict) this.#deps.conflict(save.record.path, result.node);
     await settling;
     for (const node of nodes) if (this.#settling.get(node) === settling) this.#settling.delete(node);
   }

@@ -3,7 +3,7 @@
 // Name, node and numbers are chosen once and recorded, so that each attempt is the same one [F101].
 import { parse } from "node:path";
 import type { Clock } from "@runnel/shared";
-import { ROOT_NODE, isRunnelError, packType } from "@runnel/shared";
+import { LIMITS, ROOT_NODE, isRunnelError, packType } from "@runnel/shared";
 import type { OwnChanges } from "../../changes/own-changes.ts";
 import type { Journal, JournalCommit } from "../../journal/journal.ts";
 import type { Operations } from "../../wire/operations.ts";
@@ -17,8 +17,12 @@ export interface ConflictCopiesDeps {
   journal: Journal;
   clock: Clock;
   epoch(): string;
+  /** The server keeps what is a conflict, for people. */
+  saysConflicts(): boolean;
 }
 
+/** Characters of a path that are told. */
+const PATH_MAX = LIMITS.copyOf;
 /** Attributes of a file of which nothing is known. */
 const PLAIN_ATTRIBUTES = { mode: 0o644, uid: 0, gid: 0 };
 
@@ -65,12 +69,14 @@ export class ConflictCopies {
    * Makes the file, or finds that it was made by an earlier attempt. @returns false when its name has been taken, or
    * its folder has gone, meanwhile.
    */
-  async make({ copy, node }: JournalCommit): Promise<boolean> {
+  async make({ copy, node, path }: JournalCommit): Promise<boolean> {
     if (copy === undefined) return true;
-    const { folder, name, n, made } = copy;
+    const { folder, name, n, made, of } = copy;
     const all = { type: packType("file"), ...made, rdev: 0, target: "" };
+    // Under its own name it is beside nothing.
+    const said = path === of || !this.#deps.saysConflicts() ? {} : { copyOf: of.slice(0, PATH_MAX) };
     try {
-      await this.#deps.operations.send(n, "make", { folder, name, node, attributes: all });
+      await this.#deps.operations.send(n, "make", { folder, name, node, attributes: all, ...said });
       return true;
     } catch (error) {
       if (isRunnelError(error, "Exists")) return false;

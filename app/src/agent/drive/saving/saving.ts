@@ -39,7 +39,8 @@ export function wireSaving(deps: SavingDeps): SavingServices {
   const { dataFolder } = journal;
   const sender = new Sender({ ...transfer, ...deps, dataFolder });
   const unsentContents = new UnsentContents({ ...deps, saves, bases, downloads, dataFolder });
-  const copies = new ConflictCopies(deps);
+  const saysConflicts = (): boolean => deps.session.features.includes("conflicts");
+  const copies = new ConflictCopies({ ...deps, saysConflicts });
   const unsent = new UnsentSaves({ ...deps, sender, saves, bases, copies, contents: unsentContents });
   const unsentFiles = new DriveUnsentFiles({ ...deps, unsent, bases, downloads });
   const commits = new Commits({ ...deps, sender, saves, bases, unsent });

@@ -30,7 +30,6 @@ export interface UnsentDeps {
   epoch(): string;
   /** It is sent in its turn among other changes. */
   isQueued(save: Save): boolean;
-  conflict(path: string, node: number): void;
   /** A content was not saved at the first attempt. */
   unsaved(path: string, failure: unknown): void;
   problem(sentence: string): void;
@@ -248,7 +247,7 @@ export class UnsentSaves {
       return;
     }
     const { record } = save;
-    this.#report(record, sent);
+    this.#report(record);
     await this.finish(save, sent, () => sent.keep());
     for (const each of new Set([node, record.node, sent.result.node])) contents.changed(each);
   }
@@ -332,13 +331,11 @@ export class UnsentSaves {
     await this.#end(save.record);
   }
 
-  #report({ copy, path }: JournalCommit, { result }: SentContent): void {
-    const { conflict, problem } = this.#deps;
+  #report({ copy, path }: JournalCommit): void {
     if (copy !== undefined && path !== copy.of)
-      problem(
+      this.#deps.problem(
         `${copy.of} was changed elsewhere while it waited to be sent; this version is kept as ${basename(path)}.`,
       );
-    else if (result.conflict) conflict(path, result.node);
   }
 
   /** Exactly once by its number; when the file has changed meanwhile, or the epoch, it becomes a copy. */

@@ -20,6 +20,8 @@ export interface NoticesDeps {
   clock: Clock;
   /** The folder is the volume's, and can be read. */
   isThere(): Promise<boolean>;
+  /** Called when something was written, or is over. */
+  noticed(): void;
 }
 
 export class Notices {
@@ -78,7 +80,10 @@ export class Notices {
         "conflictCopy" in notice ? canCheck && (await this.#isGone(notice.conflictCopy)) : this.#isOld(notice);
       if (isOver) over.push(notice);
     }
-    if (over.length > 0) await meta.forgetNotices(over);
+    if (over.length > 0) {
+      await meta.forgetNotices(over);
+      this.#deps.noticed();
+    }
     return all.filter((notice) => !over.includes(notice));
   }
 
@@ -106,6 +111,7 @@ export class Notices {
       if (others.length + lost.length === 0) return;
       try {
         await this.#deps.meta.note([...others, ...(await this.#lostNotices(lost))]);
+        this.#deps.noticed();
       } catch {
         this.#others.unshift(...others);
         for (const [node, { seq, versions, path }] of lost) {
