@@ -8,7 +8,7 @@ export type Notice =
    * The save `seq` of a client was over another version than its program had seen: what that had is an older version
    * now. Of a file that had gone (`path` is "" then) the save lies at `conflictCopy`. `by`: who saved, for a person.
    */
-  | { kind: "clientConflict"; path: string; seq: number; conflictCopy?: string; by: string; atMs: number }
+  | { kind: "clientConflict"; path: string; seq: number; conflictCopy?: string | undefined; by: string; atMs: number }
   /**
    * An acknowledged save copied bytes that a program on the server destroyed, and nobody has them: what there is of it
    * lies at `conflictCopy`, with zeros in the ranges that are missing, of which the first are named.

@@ -136,7 +136,7 @@ export function textToChange(seq: number, text: string): Change {
 /** Name of a notice's conflict copy in its row. */
 const COPY_FIELD = "keptBeside";
 
-export function noticeToText({ conflictCopy, ...rest }: Notice & { conflictCopy?: string }): string {
+export function noticeToText({ conflictCopy, ...rest }: Notice & { conflictCopy?: string | undefined }): string {
   return JSON.stringify({ ...rest, [COPY_FIELD]: conflictCopy });
 }
 

@@ -49,7 +49,7 @@ const ENTRIES = {
     kind: z.literal("clientConflict"),
     path: z.string(),
     seq: count,
-    conflictCopy: z.string().exactOptional(),
+    conflictCopy: z.string().optional(),
     by: z.string(),
     ...at,
   }),

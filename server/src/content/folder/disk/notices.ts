@@ -77,7 +77,9 @@ export class Notices {
     const canCheck = await this.#deps.isThere();
     for (const notice of all) {
       const isOver =
-        "conflictCopy" in notice ? canCheck && (await this.#isGone(notice.conflictCopy)) : this.#isOld(notice);
+        "conflictCopy" in notice && notice.conflictCopy !== undefined
+          ? canCheck && (await this.#isGone(notice.conflictCopy))
+          : this.#isOld(notice);
       if (isOver) over.push(notice);
     }
     if (over.length > 0) {
