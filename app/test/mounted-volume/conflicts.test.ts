@@ -39,7 +39,7 @@ beforeEach(() => {
   conflicts.attached(5);
 });
 
-function conflict(seq: number, path: string, conflictCopy?: string): StatusEntry {
+function rowOf(seq: number, path: string, conflictCopy?: string): StatusEntry {
   const copy = conflictCopy === undefined ? {} : { conflictCopy };
   return { kind: "clientConflict", path, seq, by: "desk", atMs: 1, ...copy };
 }
@@ -56,23 +56,23 @@ async function rest(): Promise<void> {
 
 test("are listed once the server says that there are some; those that came since the drive did are told of, once", async () => {
   expect(conflicts.list()).toEqual([]);
-  await told(conflict(4, "old"), conflict(6, "new", "new 2"));
+  await told(rowOf(4, "old"), rowOf(6, "new", "new 2"));
   expect(conflicts.list()).toEqual([
     { path: "old", seq: 4, conflictCopy: null, by: "desk", atMs: 1 },
     { path: "new", seq: 6, conflictCopy: "new 2", by: "desk", atMs: 1 },
   ]);
-  await told(conflict(4, "old"), conflict(6, "new", "new 2"), conflict(7, "newer"));
+  await told(rowOf(4, "old"), rowOf(6, "new", "new 2"), rowOf(7, "newer"));
   expect(added.map(({ path }) => path)).toEqual(["new", "newer"]);
 });
 
 test("one whose file had no name any more has that of its copy", async () => {
-  await told(conflict(6, "", "a (conflict)"));
+  await told(rowOf(6, "", "a (conflict)"));
   expect(conflicts.list()).toMatchObject([{ path: "a (conflict)", conflictCopy: "a (conflict)" }]);
 });
 
 test("what is told while the server is being asked is asked for once more, however often", async () => {
   conflicts.changed();
-  listed = [conflict(6, "new")];
+  listed = [rowOf(6, "new")];
   for (let count = 0; count < 5; count++) conflicts.changed();
   await rest();
   expect([asked, conflicts.list().length]).toEqual([2, 1]);
@@ -82,7 +82,7 @@ test("what was known last stays while there is no line, and is asked for anew wh
   conflicts.attached(8);
   await rest();
   expect(asked).toBe(0);
-  await told(conflict(6, "new"));
+  await told(rowOf(6, "new"));
   isConnected = false;
   conflicts.changed();
   await rest();
@@ -95,7 +95,7 @@ test("what was known last stays while there is no line, and is asked for anew wh
 });
 
 test("a person settles all of a path, by either name; others stay", async () => {
-  await told(conflict(6, "a"), conflict(7, "a"), conflict(8, "b", "b 2"));
+  await told(rowOf(6, "a"), rowOf(7, "a"), rowOf(8, "b", "b 2"));
   expect(await conflicts.settle("a")).toBe(2);
   expect([settled, conflicts.list().map(({ path }) => path)]).toEqual([[6, 7], ["b"]]);
   expect(await conflicts.settle("b 2")).toBe(1);

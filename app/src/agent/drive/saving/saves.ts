@@ -1,6 +1,6 @@
 // Contents that programs here saved, among the changes of this client: which of them programs see, and what the next
 // save of a file is made of. A save takes the place of an unsent one only where it holds that one's content.
-import { type NodeState, RecentMap, type VersionId } from "@runnel/shared";
+import { type NodeState, RecentMap } from "@runnel/shared";
 import { type Save, isFollowing } from "../../changes/own-change.ts";
 import type { OwnChanges } from "../../changes/own-changes.ts";
 import type { ConflictCopy, JournalCommit } from "../../journal/journal.ts";
@@ -51,11 +51,11 @@ export class Saves {
   constructor(changes: OwnChanges, pending: readonly JournalCommit[], isQueued: (save: Save) => boolean = () => false) {
     this.#changes = changes;
     this.#isQueued = isQueued;
-    for (const record of pending) {
-      const isFollowed = ({ record: { n, instance } }: Save): boolean =>
-        n === record.follows && instance === record.instance;
-      const follows = this.of(record.node).find(isFollowed);
-      this.#add(record, { state: "unsent", isAwaited: false, file: 0, follows });
+    const left = { state: "unsent", isAwaited: false, file: 0, follows: undefined } as const;
+    const saves = new Map(pending.map((record) => [`${record.instance}/${record.n}`, this.#add(record, left)]));
+    for (const save of saves.values()) {
+      const { instance, follows } = save.record;
+      if (follows !== undefined) this.#follow(save, saves.get(`${instance}/${follows}`));
     }
   }
 
@@ -198,6 +198,11 @@ export class Saves {
     return held;
   }
 
+  #follow(save: Save, before: Save | undefined): void {
+    save.follows = before;
+    if (before !== undefined) this.#following.set(before, (this.#following.get(before) ?? new Set()).add(save));
+  }
+
   #ofFile(file: number): Save[] {
     const own = this.#byFile.get(file);
     for (const save of own ?? []) if (save.state === "settled") own?.delete(save);
@@ -220,8 +225,7 @@ export class Saves {
       ...untried,
       order: ++this.#orderLast,
     });
-    const { follows } = save;
-    if (follows !== undefined) this.#following.set(follows, (this.#following.get(follows) ?? new Set()).add(save));
+    this.#follow(save, save.follows);
     if (save.file !== 0) this.#byFile.set(save.file, (this.#byFile.get(save.file) ?? new Set()).add(save));
     return save;
   }
