@@ -13,7 +13,7 @@ import { isAlive, run, waitFor } from "../src/harness/index.ts";
 
 const CLOSE_GUARD = fileURLToPath(new URL("../src/crash/close-guard.ts", import.meta.url));
 const LONG = process.env["RUNNEL_LONG"] === "1";
-/** Changes from one stop to the next, and in a long run: there are thousands of changes, and each stop takes seconds. */
+/** Changes from one stop to the next, and in a long run: there are thousands, and each stop takes seconds. */
 const STRIDES = { server: [211, 24], agent: [101, 4], both: [173, 10] } as const;
 const ROUNDS_MS = LONG ? 3_600_000 : 300_000;
 /** A program with a dead drive is told at once. */

@@ -13,7 +13,7 @@ interface Conflict {
   path: string;
   /** Path of the other content; null: it is among the server's old versions. */
   conflictCopy: string | null;
-  /** Who saved it last; of what a program on the server did, nobody. */
+  /** Device that saved it last; absent where a program on the server was one of the two. */
   by?: string;
   atMs: number;
 }

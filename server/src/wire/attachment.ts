@@ -16,7 +16,7 @@ export class Attachment implements FeedSender {
   readonly order: OperationOrder;
   readonly right: Right;
   holder!: Holder;
-  /** Its client understands what says that notices have changed (W185). */
+  /** The client understands what says that notices have changed (W185). */
   hearsOfNotices = false;
   /** Resolves when the client has been told that it is attached: what it asked for before that waits (W130). */
   answered: Promise<void> = Promise.resolve();

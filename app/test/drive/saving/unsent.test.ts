@@ -336,7 +336,7 @@ describe("in mode async, a save of a content that is on its way", () => {
     return { rig, first, second, answer, sent };
   }
 
-  test("is an edit of the version that comes of it, which is recorded before that is done", async () => {
+  test("[F193] is an edit of the version that comes of it, which is recorded before that is done", async () => {
     const { rig, first, second, answer, sent } = await two();
     answer.resolve();
     await sent;
