@@ -1,12 +1,24 @@
 // Mode async on a real drive: programs do not wait for the line, what they were told outlives the agent's death, the
 // server has it afterwards, and others see it when they look.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Sandbox, asServed, differences, mustRun, onMount, pictureOf, waitForMount } from "../src/harness/index.ts";
+import {
+  Sandbox,
+  asServed,
+  differences,
+  mustRun,
+  noise,
+  onMount,
+  pictureOf,
+  waitFor,
+  waitForMount,
+} from "../src/harness/index.ts";
 import type { Device, LinkEmulator, ServerProcess } from "../src/harness/index.ts";
 
 const RESUME_MS = 30_000;
+/** Far less than the line takes for a content; with margin. */
+const AT_ONCE_MS = 5_000;
 
 let sandbox: Sandbox;
 let server: ServerProcess;
@@ -144,6 +156,27 @@ for n in range(int(sys.argv[2])):
   const expected = Buffer.alloc(blocks * 1000);
   for (let n = 0; n < blocks; n++) expected.fill(n, ((n * 7) % blocks) * 1000, (((n * 7) % blocks) + 1) * 1000);
   expect(readFileSync(join(served, "base")).equals(expected)).toBe(true);
+}, 120_000);
+
+test("a save of what is on its way waits for nothing, and what is saved of other files passes it", async () => {
+  // 20 seconds for the content, and no less: noise.
+  await link.setShape({ upBitsPerSecond: 1_000_000, rttMs: 50 });
+  const content = noise(2_500_000, 5);
+  writeFileSync(sandbox.path("content"), content);
+  await onMount('cp "$2" "$1/log"', [drive, sandbox.path("content")]);
+  await waitFor(async () => (await link.counts()).up.sentBytes > 200_000, RESUME_MS, "the upload to begin");
+  const took = await onMount(
+    'cd "$1"; s=$(date +%s%N); for n in 1 2 3; do echo "line $n" >> log; echo "$n" > "other-$n"; done; echo $((($(date +%s%N) - s) / 1000000))',
+    [drive],
+  );
+  expect(Number(took)).toBeLessThan(AT_ONCE_MS);
+  await waitFor(() => existsSync(join(served, "other-3")), RESUME_MS, "what passes the content");
+  expect(existsSync(join(served, "log")) && statSync(join(served, "log")).size > 0).toBe(false);
+  await link.setShape({ upBitsPerSecond: Infinity });
+  await device.flush(drive, { up: true });
+  const expected = Buffer.concat([content, Buffer.from("line 1\nline 2\nline 3\n")]);
+  expect(readFileSync(join(served, "log")).equals(expected)).toBe(true);
+  expect(await status()).toMatchObject({ unsentFiles: 0, problems: [] });
 }, 120_000);
 
 test("nothing that a program changes waits for the line, whatever it saves again", async () => {
