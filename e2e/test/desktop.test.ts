@@ -303,11 +303,11 @@ onDesktop(`the desktop app${why === undefined ? "" : ` (skipped: ${why})`}`, () 
         SHOWN_MS,
         "the notification",
       );
-      expect(notice.body).toBe("report.txt in drive was changed here and elsewhere. Both are kept: compare them.");
+      expect(notice.body).toBe("report.txt in drive was changed in two places. Both are kept: compare them.");
       await untilIcon("attention");
       desktop.clickNotice(notice);
       const conflicts = (await app.page("/conflicts")).getByRole("main");
-      await conflicts.getByText(/report\.txt was changed here/).waitFor({ timeout: SHOWN_MS });
+      await conflicts.getByText(/report\.txt was changed/).waitFor({ timeout: SHOWN_MS });
       await other.unmount(theirs);
       await device.unmount(drive);
     },

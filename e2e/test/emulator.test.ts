@@ -75,14 +75,14 @@ describe.each<[string, (settings: EmulatorSettings) => Promise<LinkEmulator>]>([
     const client = await open();
     for (let n = 1; n <= 5; n++) {
       client.socket.write(Buffer.alloc(10));
-      await waitFor(() => client.received().length === n * 10, 5000, "an answer");
+      await waitFor(() => client.received().length === n * 10, 15_000, "an answer");
     }
     let counts = await emulator.counts();
     expect([counts.up.turnarounds, counts.down.turnarounds]).toEqual([4, 5]);
     await emulator.resetCounts();
     serve = () => {};
     client.socket.write(Buffer.alloc(1000));
-    await waitFor(async () => (await emulator.counts()).up.deliveredBytes === 1000, 5000, "the bytes");
+    await waitFor(async () => (await emulator.counts()).up.deliveredBytes === 1000, 15_000, "the bytes");
     counts = await emulator.counts();
     expect([counts.up.turnarounds, counts.down.turnarounds]).toEqual([0, 0]);
   });
@@ -105,11 +105,11 @@ describe.each<[string, (settings: EmulatorSettings) => Promise<LinkEmulator>]>([
     const startMs = performance.now();
     const client = await open();
     client.socket.write("a");
-    await waitFor(() => client.received().length === 1, 5000, "the first answer");
+    await waitFor(() => client.received().length === 1, 15_000, "the first answer");
     const firstMs = performance.now() - startMs;
     expect(firstMs).toBeGreaterThanOrEqual(118);
     client.socket.write("b");
-    await waitFor(() => client.received().length === 2, 5000, "the second answer");
+    await waitFor(() => client.received().length === 2, 15_000, "the second answer");
     expect(performance.now() - startMs - firstMs).toBeGreaterThanOrEqual(58);
   });
 
@@ -131,7 +131,7 @@ describe.each<[string, (settings: EmulatorSettings) => Promise<LinkEmulator>]>([
     await emulator.setShape({ upBitsPerSecond: 80_000 });
     const client = await open();
     client.socket.write(Buffer.alloc(1_000_000));
-    await waitFor(async () => (await emulator.counts()).up.sentBytes > 64 * KiB, 5000, "a full queue");
+    await waitFor(async () => (await emulator.counts()).up.sentBytes > 64 * KiB, 15_000, "a full queue");
     const { up } = await emulator.counts();
     // A read (64 KiB) may pass the bound.
     expect(up.sentBytes - up.deliveredBytes).toBeLessThanOrEqual(128 * KiB);
@@ -143,51 +143,51 @@ describe.each<[string, (settings: EmulatorSettings) => Promise<LinkEmulator>]>([
     await emulator.setShape({ rttMs: 400 });
     serve = () => {};
     client.socket.write("a");
-    await waitFor(async () => (await emulator.counts()).up.sentBytes === 1, 5000, "the byte");
+    await waitFor(async () => (await emulator.counts()).up.sentBytes === 1, 15_000, "the byte");
     expect(await emulator.counts()).toMatchObject({ quietMs: 0 });
-    await waitFor(async () => (await emulator.counts()).up.deliveredBytes === 1, 5000, "its delivery");
-    await waitFor(async () => (await emulator.counts()).quietMs >= 50, 5000, "quiet");
+    await waitFor(async () => (await emulator.counts()).up.deliveredBytes === 1, 15_000, "its delivery");
+    await waitFor(async () => (await emulator.counts()).quietMs >= 50, 15_000, "quiet");
   });
 
   test("cuts all connections at both ends, and refuses new ones until restored if asked", async () => {
     const client = await open();
     client.socket.write("a");
-    await waitFor(() => client.received().length === 1, 5000, "an answer");
+    await waitFor(() => client.received().length === 1, 15_000, "an answer");
     await emulator.cut("accept");
-    await waitFor(() => client.isClosed() && accepted[0]?.destroyed, 5000, "both ends closed");
+    await waitFor(() => client.isClosed() && accepted[0]?.destroyed, 15_000, "both ends closed");
     const second = await open();
     await emulator.cut("refuse");
-    await waitFor(() => second.isClosed(), 5000, "the second cut");
+    await waitFor(() => second.isClosed(), 15_000, "the second cut");
     await expect(open()).rejects.toThrow("ECONNREFUSED");
     await emulator.restore();
     const third = await open();
     third.socket.write("b");
-    await waitFor(() => third.received().toString() === "b", 5000, "an answer after the cut");
+    await waitFor(() => third.received().toString() === "b", 15_000, "an answer after the cut");
   });
 
   test("is a black hole: accepts, takes, delivers nothing, tells nobody; and gives all of it back", async () => {
     const client = await open();
     client.socket.write("a");
-    await waitFor(() => client.received().length === 1, 5000, "an answer");
+    await waitFor(() => client.received().length === 1, 15_000, "an answer");
     await emulator.blackHole();
     client.socket.write("bcd");
     const late = await open();
     late.socket.write("e");
     const leaving = await open();
     leaving.socket.resetAndDestroy();
-    await waitFor(async () => (await emulator.counts()).up.sentBytes === 5, 5000, "the swallowed bytes");
+    await waitFor(async () => (await emulator.counts()).up.sentBytes === 5, 15_000, "the swallowed bytes");
     expect(await emulator.counts()).toMatchObject({ up: { deliveredBytes: 1 }, openConnections: 3, quietMs: 0 });
     expect([client.isClosed(), late.isClosed()]).toEqual([false, false]);
     await emulator.restore();
-    await waitFor(() => client.received().toString() === "abcd", 5000, "what was swallowed");
-    await waitFor(() => late.received().toString() === "e", 5000, "what was swallowed of the new one");
-    await waitFor(async () => (await emulator.counts()).openConnections === 2, 5000, "the reset");
+    await waitFor(() => client.received().toString() === "abcd", 15_000, "what was swallowed");
+    await waitFor(() => late.received().toString() === "e", 15_000, "what was swallowed of the new one");
+    await waitFor(async () => (await emulator.counts()).openConnections === 2, 15_000, "the reset");
   });
 
   test("comes and goes while it flaps, and stays when that is over", async () => {
     const first = await open();
     await emulator.flap(300, 300);
-    await waitFor(() => first.isClosed(), 5000, "the first cut");
+    await waitFor(() => first.isClosed(), 15_000, "the first cut");
     const answers = async (): Promise<boolean> => {
       const client = await open().catch(() => undefined);
       client?.socket.write("a");
@@ -195,26 +195,26 @@ describe.each<[string, (settings: EmulatorSettings) => Promise<LinkEmulator>]>([
         () => client?.received().length === 1,
       );
     };
-    await waitFor(answers, 5000, "it to come");
-    await waitFor(async () => !(await answers()), 5000, "it to go");
-    await waitFor(answers, 5000, "it to come again");
+    await waitFor(answers, 15_000, "it to come");
+    await waitFor(async () => !(await answers()), 15_000, "it to go");
+    await waitFor(answers, 15_000, "it to come again");
     await emulator.restore();
     const last = await open();
     last.socket.write("a");
-    await waitFor(() => last.received().length === 1, 5000, "an answer");
+    await waitFor(() => last.received().length === 1, 15_000, "an answer");
   });
 
   test("passes on the end of each side, and a target that refuses", async () => {
     serve = (socket, bytes) => socket.end(bytes);
     const client = await open();
     client.socket.end("bye");
-    await waitFor(() => client.isClosed(), 5000, "the end");
+    await waitFor(() => client.isClosed(), 15_000, "the end");
     expect(client.received().toString()).toBe("bye");
-    await waitFor(async () => (await emulator.counts()).openConnections === 0, 5000, "nothing open");
+    await waitFor(async () => (await emulator.counts()).openConnections === 0, 15_000, "nothing open");
     await new Promise((resolve) => server.close(resolve));
     // The refusal can come with the answer to the opening.
     const refused = await open().catch(() => undefined);
-    await waitFor(() => refused?.isClosed() !== false, 5000, "the refusal");
+    await waitFor(() => refused?.isClosed() !== false, 15_000, "the refusal");
   });
 });
 

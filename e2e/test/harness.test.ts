@@ -23,7 +23,7 @@ describe("run", () => {
   test("kills a command with all that it started at its deadline", async () => {
     const result = await run("bash", ["-c", "sleep 60 & echo $!; wait"], { deadlineMs: 300 });
     expect(result).toMatchObject({ code: null, signal: "SIGKILL", isOverdue: true });
-    await waitFor(() => !isAlive(Number(result.stdout)), 2000, "the grandchild to end");
+    await waitFor(() => !isAlive(Number(result.stdout)), 15_000, "the grandchild to end");
     await expect(mustRun("sleep", ["60"], { deadlineMs: 100 })).rejects.toThrow(/^sleep 60 was still running after/);
     await expect(mustRun("bash", ["-c", "echo why >&2; exit 1"])).rejects.toThrow("ended with code 1\nwhy");
   });
@@ -87,7 +87,7 @@ describe("a sandbox", () => {
     const stuck = await run("cat", [join(mountpoint, "stuck")], { deadlineMs: 300, env: sandbox.env });
     expect(stuck.isOverdue).toBe(true);
     const sleeper = spawn("sleep", ["60"], { env: sandbox.env });
-    await waitFor(() => markedProcesses(sandbox.folder).includes(sleeper.pid ?? 0), 2000, "the sleeper");
+    await waitFor(() => markedProcesses(sandbox.folder).includes(sleeper.pid ?? 0), 15_000, "the sleeper");
 
     const swept = await sandbox.cleanup();
     expect(swept).toMatchObject({ mounts: [mountpoint], left: [] });
@@ -117,7 +117,7 @@ describe("a sandbox", () => {
       const late = new Sandbox(300);
       const sleeper = spawn("sleep", ["60"], { env: late.env });
       await waitFor(() => !isAlive(sleeper.pid ?? 0) && !existsSync(late.folder), SWEPT_MS, "the watchdog");
-      await waitFor(() => late.hasBeenSwept, 5000, "the watchdog to end");
+      await waitFor(() => late.hasBeenSwept, 15_000, "the watchdog to end");
       await expect(late.cleanup()).rejects.toThrow("the test took too long");
     },
     2 * SWEPT_MS,

@@ -94,7 +94,7 @@ test("a proxy that wants a password gets it, and what it refuses is told in one 
     sentence: `The proxy 127.0.0.1:${closed.port} lets nobody through to ${place} (HTTP 403 Forbidden): ask whoever runs it.`,
   });
   closed.child.kill();
-  await waitFor(() => closed.child.exitCode !== null || closed.child.signalCode !== null, 5_000, "the proxy to end");
+  await waitFor(() => closed.child.exitCode !== null || closed.child.signalCode !== null, 15_000, "the proxy to end");
   expect(await refused(`http://127.0.0.1:${closed.port}`)).toMatchObject({
     kind: "Unreachable",
     sentence: `Cannot reach the proxy at 127.0.0.1:${closed.port}: nothing listens there.`,

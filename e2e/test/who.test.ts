@@ -199,9 +199,13 @@ describe("a server for others", () => {
     };
     // A program that has it open meanwhile.
     const held = sh(drive, "exec 3>>file; : > ../ready; while [ ! -e ../go ]; do sleep 0.1; done; echo two >&3");
-    await waitFor(async () => existsSync(sandbox.path("ready")), 5_000, "the program to have it open");
+    await waitFor(async () => existsSync(sandbox.path("ready")), 15_000, "the program to have it open");
     await admin.ask(["right", "laptop", "docs", "read", ...data()]);
-    await waitFor(async () => (await problems()).includes("lets this device only read now"), 5_000, "status to say so");
+    await waitFor(
+      async () => (await problems()).includes("lets this device only read now"),
+      15_000,
+      "status to say so",
+    );
     writeFileSync(sandbox.path("go"), "");
     await held;
     expect((await sh(drive, "LC_ALL=C; echo x > more")).stderr).toContain("Read-only file system");
@@ -209,11 +213,11 @@ describe("a server for others", () => {
     expect(readFileSync(sandbox.path("served", "file"), "utf8")).toBe("one\n");
 
     await admin.ask(["right", "laptop", "docs", "none", ...data()]);
-    await waitFor(async () => (await mounted(device)).state === "offline", 5_000, "the device to be offline");
-    await waitFor(async () => (await mounted(device)).sentence.includes("no volume"), 5_000, "the device to know why");
+    await waitFor(async () => (await mounted(device)).state === "offline", 15_000, "the device to be offline");
+    await waitFor(async () => (await mounted(device)).sentence.includes("no volume"), 15_000, "the device to know why");
     await admin.ask(["right", "laptop", "docs", "write", ...data()]);
     await again();
-    await waitFor(async () => (await problems()).includes("lets this device write now"), 5_000, "status to say so");
+    await waitFor(async () => (await problems()).includes("lets this device write now"), 15_000, "status to say so");
     await again();
     expect(await mounted(device)).toMatchObject({ isReadOnly: false });
     expect((await sh(drive, "echo x > more")).code).toBe(0);
@@ -222,7 +226,11 @@ describe("a server for others", () => {
     expect(readFileSync(sandbox.path("served", "file"), "utf8")).toBe("one\ntwo\n");
     expect((await refused(admin, "right", "laptop", "nowhere", "read", ...data())).kind).toBe("NotFound");
     await admin.ask(["right", "laptop", "docs", "read", ...data()]);
-    await waitFor(async () => (await problems()).includes("lets this device only read now"), 5_000, "status to say so");
+    await waitFor(
+      async () => (await problems()).includes("lets this device only read now"),
+      15_000,
+      "status to say so",
+    );
     await again();
     expect(await mounted(device)).toMatchObject({ isReadOnly: true });
   }, 90_000);
@@ -236,7 +244,7 @@ describe("a server for others", () => {
     await other.mount(url(), others);
     await sh(drive, "echo before > file; cat file");
     await admin.ask(["revoke", "lost", ...data()]);
-    await waitFor(async () => (await mounted(device)).state === "offline", 5_000, "the device to be offline");
+    await waitFor(async () => (await mounted(device)).state === "offline", 15_000, "the device to be offline");
     await waitFor(
       async () => (await mounted(device)).sentence.startsWith("The server has withdrawn this device's access."),
       5_000,

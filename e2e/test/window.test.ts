@@ -143,7 +143,7 @@ echo mine >&3; exec 3>&-`;
     };
     const [conflict] = mounts[0]?.conflicts ?? [];
     expect(conflict).toBeDefined();
-    await page.getByText("drive/report.txt was changed here and elsewhere").waitFor({ timeout: SHOWN_MS });
+    await page.getByText("drive/report.txt was changed in two places").waitFor({ timeout: SHOWN_MS });
     expect(await page.getByRole("main").locator("time").count()).toBe(1);
     const menu = page.getByRole("button", { name: /^Actions for drive/ });
     await menu.click();

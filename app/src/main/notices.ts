@@ -85,7 +85,7 @@ export class Notices {
     else if (paths.length > 1)
       this.tell({
         title: `${paths.length} files were changed twice`,
-        body: `They were changed here and elsewhere, in ${name}. Both versions of each are kept.`,
+        body: `They were changed in two places, in ${name}. Both versions of each are kept.`,
         opens: "/conflicts",
       });
     if (now.refusal !== null && before.refusal === null)
@@ -153,5 +153,5 @@ function factsOf({ conflicts, problems, refusal, pause }: DriveFacts): KnownDriv
 }
 
 function conflictOf(drive: string, path: string): string {
-  return `${path} in ${drive} was changed here and elsewhere. Both are kept: compare them.`;
+  return `${path} in ${drive} was changed in two places. Both are kept: compare them.`;
 }

@@ -78,8 +78,6 @@ export function describeStatus({ head, mounts, lost, resting }: Omit<AgentStatus
 }
 
 function describeConflict({ path, conflictCopy, by }: MountStatus["conflicts"][number]): string {
-  if (path === conflictCopy)
-    return `${path} was saved by ${by} and had been removed or replaced elsewhere. It is kept under this name.`;
   const kept =
     conflictCopy === null
       ? `It has what ${by} saved; the other content is among the server's old versions`

@@ -32,8 +32,8 @@ test("a conflict is told of once, by its path; many at once are one notification
   notices.update([one]);
   notices.update([driveFacts({ conflicts: conflictsOf("work/a.txt", "b", "c") })]);
   expect(told).toEqual([
-    "a.txt was changed twice | work/a.txt in Docs was changed here and elsewhere. Both are kept: compare them. | /conflicts",
-    "2 files were changed twice | They were changed here and elsewhere, in Docs. Both versions of each are kept. | /conflicts",
+    "a.txt was changed twice | work/a.txt in Docs was changed in two places. Both are kept: compare them. | /conflicts",
+    "2 files were changed twice | They were changed in two places, in Docs. Both versions of each are kept. | /conflicts",
   ]);
 });
 

@@ -65,11 +65,6 @@ test("are listed once the server says that there are some; those that came since
   expect(added.map(({ path }) => path)).toEqual(["new", "newer"]);
 });
 
-test("one whose file had no name any more has that of its copy", async () => {
-  await told(rowOf(6, "", "a (conflict)"));
-  expect(conflicts.list()).toMatchObject([{ path: "a (conflict)", conflictCopy: "a (conflict)" }]);
-});
-
 test("what is told while the server is being asked is asked for once more, however often", async () => {
   conflicts.changed();
   listed = [rowOf(6, "new")];

@@ -15,17 +15,6 @@ test.each([
     { path: "docs/a", conflictCopy: "docs/a (conflict 2026-11-23 10.00.00)", seq: 1, by: "desk", atMs: 1 },
     "  docs/a was changed in two places. What desk saved is docs/a (conflict 2026-11-23 10.00.00). When you have seen to it: runnel settle",
   ],
-  [
-    "one whose file had lost its name",
-    {
-      path: "docs/a (conflict 2026-11-23 10.00.00)",
-      conflictCopy: "docs/a (conflict 2026-11-23 10.00.00)",
-      seq: 1,
-      by: "desk",
-      atMs: 1,
-    },
-    "  docs/a (conflict 2026-11-23 10.00.00) was saved by desk and had been removed or replaced elsewhere. It is kept under this name.",
-  ],
 ])("a conflict, %s", async (_which, conflict, line) => {
   const mount = new FakeMount({
     url: "ws://localhost:1/docs",

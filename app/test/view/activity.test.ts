@@ -50,8 +50,8 @@ describe("the activity log", () => {
     expect(sentences(log)).toEqual([
       "The disk is full.",
       "It is damaged.",
-      "Changed here and elsewhere: b. Both are kept.",
-      "Changed here and elsewhere: a. Both are kept.",
+      "Changed in two places: b. Both are kept.",
+      "Changed in two places: a. Both are kept.",
     ]);
   });
 

@@ -81,7 +81,7 @@ describe("the head", () => {
     [
       "a conflict",
       FACTS.attention,
-      "report.docx was changed here and elsewhere. Both are kept.",
+      "report.docx was changed in two places. Both are kept.",
       "Compare the two: runnel status names the other.",
     ],
     [

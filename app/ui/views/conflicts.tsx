@@ -1,4 +1,4 @@
-// Conflicts: files that were changed here and elsewhere at once. Both are kept; this names the two, and opens them.
+// Conflicts: files that were changed in two places at once. Both are kept; this names the two, and opens them.
 import { Check, Ellipsis, File, Files, FolderOpen } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { useAnswer } from "@runnel/shared/ui/use-answer.ts";
@@ -90,8 +90,6 @@ function ConflictRow({ mountpoint, path, conflictCopy, by, atMs, again }: Confli
   const settle = (): void => {
     calls.ask("settle", { path: `${mountpoint}/${path}` }).then(again, (error: Error) => setProblem(error.message));
   };
-  const isOnly = conflictCopy === path;
-  const other = conflictCopy === null || isOnly ? undefined : conflictCopy;
   const file = <File size={16} aria-hidden="true" />;
   return (
     <li>
@@ -99,11 +97,9 @@ function ConflictRow({ mountpoint, path, conflictCopy, by, atMs, again }: Confli
       <div>
         <p>{say("conflictBoth", { path: name })}</p>
         <p className="small quiet">
-          {isOnly
-            ? say("conflictOnly")
-            : conflictCopy === null
-              ? say("conflictOld")
-              : say(by === undefined ? "conflictMine" : "conflictCopy", { copy: conflictCopy })}
+          {conflictCopy === null
+            ? say("conflictOld")
+            : say(by === undefined ? "conflictMine" : "conflictCopy", { copy: conflictCopy })}
         </p>
         <div className="details small quiet">
           <span>{by === undefined ? say("conflictThere") : say("conflictBy", { by })}</span>
@@ -114,9 +110,9 @@ function ConflictRow({ mountpoint, path, conflictCopy, by, atMs, again }: Confli
       <Menu
         items={[
           { label: say("conflictOpen"), icon: file, choose: () => open(path, false) },
-          ...(other === undefined
+          ...(conflictCopy === null
             ? []
-            : [{ label: say("conflictOpenOther"), icon: file, choose: () => open(other, false) }]),
+            : [{ label: say("conflictOpenOther"), icon: file, choose: () => open(conflictCopy, false) }]),
           {
             label: say("conflictShow"),
             icon: <FolderOpen size={16} aria-hidden="true" />,

@@ -3,7 +3,7 @@
 import { DIGEST_BYTES, LIMITS, NODE_LIMIT, RunnelError, noticeKey } from "@runnel/shared/model";
 import type { Change, Entry, NodeState, Notice, Recipe, RecordPlace, VersionId, Xattr } from "@runnel/shared";
 import type * as store from "./meta-store.ts";
-import type { ChunkTable, MetaTables, StoredResult, Transactions } from "./meta-tables.ts";
+import type { ChunkTable, LastName, MetaTables, StoredResult, Transactions } from "./meta-tables.ts";
 import { planRequest } from "./plan/planner.ts";
 
 /** Past this a request for ids is a mistake. */
@@ -56,6 +56,7 @@ export class MetaCore implements SyncMetaStore {
   list = (folder: number, after: string, limit: number): Entry[] => this.#engine.read.list(folder, after, limit);
   xattrs = (node: number): Xattr[] => this.#engine.read.xattrs(node);
   namesOf = (node: number): { folder: number; name: string }[] => this.#engine.read.namesOf(node);
+  lastName = (node: number): LastName | undefined => this.#engine.read.lastName(node);
   recipe = (version: VersionId): Recipe | undefined => this.#engine.read.recipe(version);
   version = (version: VersionId): store.VersionRow | undefined => this.#engine.read.version(version);
   versionsOf = (node: number): store.VersionRow[] => this.#engine.read.versionsOf(node);

@@ -103,6 +103,7 @@ export class MetaFront implements store.MetaStore {
   list = (folder: number, after: string, limit: number): Promise<Entry[]> => this.#call("list", folder, after, limit);
   xattrs = (node: number): Promise<Xattr[]> => this.#call("xattrs", node);
   namesOf = (node: number): Promise<{ folder: number; name: string }[]> => this.#call("namesOf", node);
+  lastName = (node: number): Promise<{ folder: number; name: string } | undefined> => this.#call("lastName", node);
   changesAfter = (seq: number, limit: number): Promise<Change[]> => this.#call("changesAfter", seq, limit);
   recipe = (version: VersionId): Promise<Recipe | undefined> => this.#call("recipe", version);
   version = (version: VersionId): Promise<store.VersionRow | undefined> => this.#call("version", version);

@@ -229,6 +229,8 @@ export interface MetaStore {
   xattrs(node: number): Promise<Xattr[]>;
   /** Every name of a node. */
   namesOf(node: number): Promise<{ folder: number; name: string }[]>;
+  /** Name that a node had last, of one that has none. */
+  lastName(node: number): Promise<{ folder: number; name: string } | undefined>;
   /** Changes after a seq, oldest first. @throws Gone when they are no longer kept. */
   changesAfter(seq: number, limit: number): Promise<Change[]>;
   /** Changes up to and including this seq need not be kept. */

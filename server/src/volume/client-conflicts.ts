@@ -5,7 +5,7 @@ import type { MetaStore, OperationResult } from "../meta/meta-store.ts";
 import { pathOfPlace } from "../meta/path-of-place.ts";
 
 export interface ClientConflictsDeps {
-  meta: Pick<MetaStore, "namesOf" | "note" | "notices" | "forgetNotices">;
+  meta: Pick<MetaStore, "namesOf" | "lastName" | "note" | "notices" | "forgetNotices">;
   clock: Clock;
   /** The notices have changed. */
   noticed(): void;
@@ -65,9 +65,9 @@ export class ClientConflicts {
     noticed();
   }
 
-  /** "" for what has no name. */
+  /** Path that it has, or had last. */
   async #pathOf(node: number): Promise<string> {
     const { meta } = this.#deps;
-    return pathOfPlace(meta, (await meta.namesOf(node))[0]);
+    return pathOfPlace(meta, (await meta.namesOf(node))[0] ?? (await meta.lastName(node)));
   }
 }

@@ -179,6 +179,9 @@ function describeLink(using: Using): void {
       const removal = await h.change(h.remove(ROOT, "b", node));
       expect(removal.nodes[0]).toMatchObject({ node, nlink: 1 });
       expect(await h.store.namesOf(node)).toEqual([{ folder, name: "a" }]);
+      expect(await h.store.lastName(node)).toBeUndefined();
+      await h.change(h.remove(folder, "a", node));
+      expect(await h.store.lastName(node)).toMatchObject({ folder, name: "a" });
     }),
   );
 

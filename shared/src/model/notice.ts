@@ -6,7 +6,8 @@ export type Notice =
   | { kind: "conflict"; path: string; conflictCopy: string; atMs: number }
   /**
    * The save `seq` of a client was over another version than its program had seen: what that had is an older version
-   * now. Of a file that had gone (`path` is "" then) the save lies at `conflictCopy`. `by`: who saved, for a person.
+   * now. Of a file that had gone the save lies at `conflictCopy`, and `path` is where it was. `by`: who saved, for a
+   * person.
    */
   | { kind: "clientConflict"; path: string; seq: number; conflictCopy?: string | undefined; by: string; atMs: number }
   /**

@@ -22,7 +22,7 @@ export function describeActivity(entry: Pick<ActivityEntry, "kind" | "folder" | 
     case "refused":
       return `Not saved on the server: ${filesOf(entry)}.${why}`;
     case "conflict":
-      return `Changed here and elsewhere: ${filesOf(entry)}. Both are kept.`;
+      return `Changed in two places: ${filesOf(entry)}. Both are kept.`;
     case "problem":
       return detail;
     case "paused":

@@ -63,7 +63,7 @@ function attentionOf({ mountpoint, refusal, problems, conflicts }: DriveFacts): 
     ...(refusal === null ? [] : [{ state, sentence: `${mountpoint}: ${refusal}`, next: SEE_STATUS } as const]),
     ...problems.map((sentence) => ({ state, sentence, next: SEE_STATUS }) as const),
     ...conflicts.map(({ path }) => {
-      const sentence = `${path} was changed here and elsewhere. Both are kept.`;
+      const sentence = `${path} was changed in two places. Both are kept.`;
       return { state, sentence, next: "Compare the two: runnel status names the other." } as const;
     }),
   ];

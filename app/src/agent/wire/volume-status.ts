@@ -40,8 +40,7 @@ export async function askVolumeStatus(session: Session): Promise<AskedStatus> {
       excluded: { count: end.excluded, paths: of("excluded").map(({ path }) => path) },
     };
     const conflicts = of("clientConflict").map(({ path, seq, conflictCopy = null, by, atMs }) => {
-      // A file that was gone has only the name of its copy.
-      return { path: path === "" ? (conflictCopy ?? "") : path, seq, conflictCopy, by, atMs };
+      return { path, seq, conflictCopy, by, atMs };
     });
     return { server, conflicts };
   } finally {

@@ -61,8 +61,22 @@ test("[W184] of a file that had lost its name names where the save lies", async 
   await two.change("remove", { folder: ROOT_NODE, name: "gone.txt", node, isFolder: false });
   await one.write(node, version, Buffer.from("his"));
   expect(await listed()).toMatchObject([
-    { path: "", conflictCopy: expect.stringMatching(/^gone \(conflict .*\)\.txt$/) },
+    { path: "gone.txt", conflictCopy: expect.stringMatching(/^gone \(conflict .*\)\.txt$/) },
   ]);
+});
+
+test("[W184] with a copy is listed also before that is in the plain folder, and until it has no such name any more", async () => {
+  const node = two.newNode();
+  const attributes = two.attributes("file");
+  await wire.rig.settle();
+  // What is made lies in temp/ before it has its name.
+  wire.rig.disk.fault = (_operation, path) => (path.includes("temp/") ? "NoSpace" : undefined);
+  await two.change("make", { folder: ROOT_NODE, name: "copy", node, attributes, copyOf: "file" });
+  expect((await wire.rig.files()).has("copy")).toBe(false);
+  expect(await listed()).toHaveLength(1);
+  wire.rig.disk.fault = undefined;
+  await two.change("rename", { folder: ROOT_NODE, name: "copy", node, toFolder: ROOT_NODE, toName: "b", how: "keep" });
+  expect(await listed()).toEqual([]);
 });
 
 test("[W184] a write that is repeated is one conflict; it outlives the server", async () => {

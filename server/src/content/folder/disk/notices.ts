@@ -2,7 +2,7 @@
 // got into their files. They are reported in passing and written by and by; those that are settled, or old, go when
 // somebody asks.
 import type { Clock, DiskRoot, Notice, VersionId } from "@runnel/shared";
-import { LIMITS, isRunnelError } from "@runnel/shared";
+import { LIMITS, ROOT_NODE, isRunnelError } from "@runnel/shared";
 import type { MetaStore } from "../../../meta/meta-store.ts";
 import type { ByteRange } from "../../content-store.ts";
 import type { DiskRows } from "./disk-rows.ts";
@@ -75,18 +75,19 @@ export class Notices {
     const all = await meta.notices();
     const over: Notice[] = [];
     const canCheck = await this.#deps.isThere();
-    for (const notice of all) {
-      const isOver =
-        "conflictCopy" in notice && notice.conflictCopy !== undefined
-          ? canCheck && (await this.#isGone(notice.conflictCopy))
-          : this.#isOld(notice);
-      if (isOver) over.push(notice);
-    }
+    for (const notice of all) if (await this.#isOver(notice, canCheck)) over.push(notice);
     if (over.length > 0) {
       await meta.forgetNotices(over);
       this.#deps.noticed();
     }
     return all.filter((notice) => !over.includes(notice));
+  }
+
+  async #isOver(notice: Notice, canCheck: boolean): Promise<boolean> {
+    if (!("conflictCopy" in notice) || notice.conflictCopy === undefined) return this.#isOld(notice);
+    // What a client has made is in the tree, and may not be in the folder yet.
+    if (notice.kind === "clientConflict") return this.#isGoneFromTree(notice.conflictCopy);
+    return canCheck && this.#isGone(notice.conflictCopy);
   }
 
   #isOld({ atMs }: Notice): boolean {
@@ -100,6 +101,15 @@ export class Notices {
     } catch (error) {
       return isRunnelError(error, "NotFound", "NotFolder");
     }
+  }
+
+  async #isGoneFromTree(path: string): Promise<boolean> {
+    let node: number | undefined = ROOT_NODE;
+    for (const name of path.split("/")) {
+      node = (await this.#deps.meta.lookup(node, name))?.node;
+      if (node === undefined) return true;
+    }
+    return false;
   }
 
   /** Resolves when all reported so far is written, or could not be: then it is with the next. */
