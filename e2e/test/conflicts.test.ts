@@ -87,7 +87,7 @@ test(
     const { device, drive } = given(desk);
     await device.ask(["stop"]);
     await device.mount(`wss://127.0.0.1:${server.port}/docs`, drive);
-    // Nobody asks the server: it tells.
+    // The server tells of it unasked.
     await waitFor(async () => /two places/.test((await device.runnel(["status"])).stdout), TOLD_MS, "the list");
     const refused = await device.runnel(["settle", join(drive, "other"), "--json"]);
     expect(refusalOf(refused).kind).toBe("NotFound");

@@ -69,7 +69,7 @@ test("[W184] with a copy is listed also before that is in the plain folder, and 
   const node = two.newNode();
   const attributes = two.attributes("file");
   await wire.rig.settle();
-  // What is made lies in temp/ before it has its name.
+  // Files lie in temp/ before they have their names.
   wire.rig.disk.fault = (_operation, path) => (path.includes("temp/") ? "NoSpace" : undefined);
   await two.change("make", { folder: ROOT_NODE, name: "copy", node, attributes, copyOf: "file" });
   expect((await wire.rig.files()).has("copy")).toBe(false);

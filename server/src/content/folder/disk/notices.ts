@@ -85,7 +85,7 @@ export class Notices {
 
   async #isOver(notice: Notice, canCheck: boolean): Promise<boolean> {
     if (!("conflictCopy" in notice) || notice.conflictCopy === undefined) return this.#isOld(notice);
-    // What a client has made is in the tree, and may not be in the folder yet.
+    // Copies that clients make are in the tree, and may not be in the folder yet.
     if (notice.kind === "clientConflict") return this.#isGoneFromTree(notice.conflictCopy);
     return canCheck && this.#isGone(notice.conflictCopy);
   }
