@@ -197,7 +197,7 @@ async function tryRequest(name: VolumeRequestName, right: "read" | "write"): Pro
   await newDevice("a", right);
   const to = await (await known("a")).attach(ONE);
   const { volume } = wire.rig;
-  await volume.meta.note([{ kind: "clientConflict", path: "file", seq: version, by: "o", atMs: wallMs(volume.clock) }]);
+  await volume.meta.note([{ kind: "clientConflict", path: "file", seq: 0, by: "o", atMs: wallMs(volume.clock) }]);
   const before = { seq: volume.seq, next: (await volume.meta.allocateNodes(1)).first };
   const sample = REQUESTS[name].sample({ file: { node: file, seq: version }, folder, newNode: to.newNode() });
   const kind = await kindOf(wire.rig.run(drained(to, name, to.numbered(sample))));

@@ -34,7 +34,7 @@ export const VOLUME_REQUESTS = {
     request: z.object({ ...attached, seq: count }),
     result: z.void(),
     isOfNoTree: true,
-    sample: ({ file }) => ({ seq: file.seq }),
+    sample: () => ({ seq: 0 }),
   }),
   /** Is answered when the plain files show all changes up to the seq. */
   whenApplied: defineRequest({
