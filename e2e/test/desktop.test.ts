@@ -306,8 +306,13 @@ onDesktop(`the desktop app${why === undefined ? "" : ` (skipped: ${why})`}`, () 
       expect(notice.body).toBe("report.txt in drive was changed in two places. Both are kept: compare them.");
       await untilIcon("attention");
       desktop.clickNotice(notice);
-      const conflicts = (await app.page("/conflicts")).getByRole("main");
+      const page = await app.page("/conflicts");
+      const conflicts = page.getByRole("main");
       await conflicts.getByText(/report\.txt was changed/).waitFor({ timeout: SHOWN_MS });
+      await conflicts.getByRole("button", { name: /^Actions for/ }).click();
+      await page.getByRole("menuitem", { name: "I have seen to it" }).click();
+      await conflicts.getByText("No conflicts").waitFor({ timeout: SHOWN_MS });
+      await untilIcon("fine");
       await other.unmount(theirs);
       await device.unmount(drive);
     },

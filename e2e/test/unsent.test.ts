@@ -281,8 +281,10 @@ test(
     await place.run(place.served.removeFile("other"));
     await place.until(async () => !(await program.readdir("")).includes("other"));
     await place.run(program.close(fd));
-    const { conflicts } = await place.run(place.mount.status(false));
-    expect(conflicts).toMatchObject([
+    const listed = async (): Promise<unknown[]> => (await place.mount.status(false)).conflicts;
+    // The server tells of it by itself.
+    await place.until(async () => (await listed()).length > 0);
+    expect(await place.run(listed())).toMatchObject([
       { path: "other", conflictCopy: expect.stringMatching(/^other \(conflict .*\)$/) },
     ]);
   },

@@ -158,6 +158,9 @@ echo mine >&3; exec 3>&-`;
     await menu.click();
     await page.getByRole("menuitem", { name: "Show both in their folder" }).click();
     await waitFor(() => opened().includes(drive), SHOWN_MS, "the folder to be opened");
+    await menu.click();
+    await page.getByRole("menuitem", { name: "I have seen to it" }).click();
+    await page.getByText("No conflicts").waitFor({ timeout: SHOWN_MS });
     expect(complaints).toEqual([]);
   },
   TEST_MS,

@@ -37,6 +37,7 @@ test("[F40] every record comes back as it was written", () => {
   const base = { node: 5, seq: 2 ** 35, epoch: "e".repeat(32) };
   const copied = {
     attributes: { mode: 0o640, uid: 1000, gid: 100 },
+    follows: 2 ** 33,
     copy: { of: "a/b", n: 8, folder: 1, name: "b (unsent)", made: { mode: 0o600, uid: 1, gid: 2, mtimeNs: 3n }, base },
   };
   for (const record of [
