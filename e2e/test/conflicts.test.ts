@@ -119,8 +119,9 @@ test(
       { path: "removed.txt", conflictCopy: expect.stringMatching(/^removed \(conflict .*\)\.txt$/), by: "laptop" },
       { path: "away.txt", conflictCopy: expect.stringMatching(/^away \(unsent .*\)\.txt$/), by: "laptop" },
     ]);
-    const shown = await onMount('cat "$1/away.txt" "$1"/away*unsent* "$1"/removed*conflict*', [their]);
-    expect(shown).toBe(`hers\n${HIS}${HIS}`);
+    // A copy is made, and listed, before its content is there.
+    const shown = (): Promise<string> => onMount('cat "$1/away.txt" "$1"/away*unsent* "$1"/removed*conflict*', [their]);
+    await waitFor(async () => (await shown()) === `hers\n${HIS}${HIS}`, TOLD_MS, "the three contents");
     await onMount('rm "$1"/away*unsent* "$1"/removed*conflict*', [their]);
     await given(desk).device.flush(their, { up: true });
     await waitFor(async () => (await listed(laptop)).length === 0, TOLD_MS, "the end of both");
