@@ -153,6 +153,6 @@ test("[F21] a disk that is unmounted under the server is away, and what stands i
   expect(readdirSync(served)).toEqual([]);
   await mustRun("mount", ["--bind", disk, served]);
   await untilBack(drive);
-  // What a close failed with is kept, and comes then, unless its file was refused before.
+  // Bytes that a close failed with are kept, and come then, unless their file was refused before.
   expect(await onMount('ls "$1"', [drive])).toMatch(/^back\nfile\n(new\n)?$/);
 }, 90_000);
