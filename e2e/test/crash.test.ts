@@ -7,15 +7,19 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { CrashRig, type Mode, type Stop, StopAt, type Work } from "../src/crash/index.ts";
-import { isAlive, run, waitFor } from "../src/harness/index.ts";
+import { isAlive, onMount, run, waitFor } from "../src/harness/index.ts";
+import { mountsBelow } from "../src/harness/cleanup/mounts.ts";
 
 const CLOSE_GUARD = fileURLToPath(new URL("../src/crash/close-guard.ts", import.meta.url));
 const LONG = process.env["RUNNEL_LONG"] === "1";
 /** Changes from one stop to the next, and in a long run: there are thousands, and each stop takes seconds. */
 const STRIDES = { server: [211, 24], agent: [101, 4], both: [173, 10] } as const;
 const ROUNDS_MS = LONG ? 3_600_000 : 300_000;
+/** Time that a guard takes at the most, on a machine with much else to do. */
+const GUARD_MS = 2_000;
 /** A program with a dead drive is told at once. */
 const TOLD_MS = 20_000;
 
@@ -200,9 +204,30 @@ describe("the guard of a drive", () => {
     const guarded = spawn(process.execPath, [CLOSE_GUARD, rig.drive], { stdio: ["pipe", "pipe", "inherit"] });
     try {
       await once(guarded.stdout, "data");
+      guarded.stdin.write("close\n");
       const told = async (): Promise<string> =>
         (await run("stat", [join(rig.drive, "name")], { deadlineMs: TOLD_MS })).stderr;
       await waitFor(async () => /not connected|abort/.test(await told()), TOLD_MS, "the drive to end");
+    } finally {
+      guarded.kill("SIGKILL");
+    }
+  }, 60_000);
+
+  test("ends no other one, which has the number of a drive that has gone", async () => {
+    const guarded = spawn(process.execPath, [CLOSE_GUARD, rig.drive], { stdio: ["pipe", "pipe", "inherit"] });
+    try {
+      await once(guarded.stdout, "data");
+      const [gone] = mountsBelow(rig.drive);
+      await rig.device.unmount(rig.drive);
+      // The lowest number that is free is the next one's.
+      await rig.mount();
+      const [now] = mountsBelow(rig.drive);
+      const closed = once(guarded.stdout, "data");
+      guarded.stdin.write("close\n");
+      await closed;
+      await sleep(GUARD_MS);
+      expect(await onMount('ls "$1"; echo there', [rig.drive])).toContain("there");
+      expect(now?.minor).toBe(gone?.minor);
     } finally {
       guarded.kill("SIGKILL");
     }

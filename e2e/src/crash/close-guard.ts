@@ -1,5 +1,6 @@
-// Has a drive guarded, and closes the guard's pipe without a word, as the end of a process does a moment before the
-// kernel tells of it; then lives on until its input ends. argv: DRIVE
+// Has a drive guarded, and closes the guard's pipe without a word once a line has come, as the end of a process does a
+// moment before the kernel tells of it; then lives on until its input ends. argv: DRIVE
+import { once } from "node:events";
 import { closeSync, readdirSync, readlinkSync } from "node:fs";
 import { RealClock } from "@runnel/shared";
 import { LinuxMountTable } from "@runnel/app/internals";
@@ -18,6 +19,8 @@ function sockets(): Set<number> {
 
 const before = sockets();
 await new LinuxMountTable(new RealClock()).endWithProcess(process.argv[2] ?? "");
+process.stdout.write("guards\n");
+await once(process.stdin, "data");
 for (const fd of sockets()) if (!before.has(fd)) closeSync(fd);
 process.stdout.write("closed\n");
 process.stdin.resume();

@@ -1,6 +1,6 @@
 // Lists mounts, and takes them away by force. Never touches a mount itself: all comes from /proc and from the FUSE
 // control file system, so that a hanging drive cannot hang whoever cleans up after it.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, writeSync } from "node:fs";
 import { run } from "../run.ts";
 
 const FUSE_CONNECTIONS = "/sys/fs/fuse/connections";
@@ -53,11 +53,12 @@ export async function abortFuse(mount: Mount): Promise<void> {
   if (!mount.type.startsWith("fuse")) return;
   const path = `${FUSE_CONNECTIONS}/${mount.minor}/abort`;
   if (!existsSync(path)) await run("mount", ["-t", "fusectl", "none", FUSE_CONNECTIONS], { deadlineMs: 5000 });
-  // The number of one that has gone meanwhile may be another test's by now.
   const isStill = ({ minor, mountpoint }: Mount): boolean => minor === mount.minor && mountpoint === mount.mountpoint;
-  if (!mountsBelow(mount.mountpoint).some(isStill)) return;
   try {
-    writeFileSync(path, "1");
+    const file = openSync(path, "w");
+    // The number of one that has gone meanwhile may be another test's by now; a file that is open is of one connection.
+    if (mountsBelow(mount.mountpoint).some(isStill)) writeSync(file, "1");
+    closeSync(file);
   } catch {
     // Gone, or not ours to abort: the lazy unmount has to do.
   }

@@ -37,14 +37,16 @@ const PROBE_DEAD = 3;
 
 /**
  * Run until a line comes over file 3, or until its parent has died: the kernel says so by SIGHUP, or file 3 ends
- * without a line. Then it ends the connection of the device MAJOR:$1, if that is still a drive's
- * (Documentation/filesystems/fuse.rst, "Control filesystem"). Neither sign suffices: a process that cannot die keeps
- * its files open, and one that can has closed them a moment before the kernel tells of its death.
+ * without a line. Then it ends the connection of the device MAJOR:$1 (Documentation/filesystems/fuse.rst, "Control
+ * filesystem"), by a file that is open from the beginning: the number may be another drive's by then. Neither sign
+ * suffices: a process that cannot die keeps its files open, and one that can has closed them a moment before the kernel
+ * tells of its death.
  */
 const GUARD_SCRIPT = `
-end() { grep -q " 0:$1 .* - fuse.runnel " /proc/self/mountinfo && echo 1 > "/sys/fs/fuse/connections/$1/abort"; exit; }
-trap 'end "$1"' HUP
-grep -q . <&3 & wait $! || end "$1"`;
+exec 4> "/sys/fs/fuse/connections/$1/abort"
+end() { echo 1 >&4; exit; }
+trap end HUP
+grep -q . <&3 & wait $! || end`;
 const DISPOSED = "disposed\n";
 
 export class LinuxMountTable implements MountTable {
