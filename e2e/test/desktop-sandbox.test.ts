@@ -75,9 +75,11 @@ exec setpriv --reuid ${USER} --regid ${USER} --clear-groups "$4" --disable-gpu -
     const renderers = (): Process[] => processesOf(USER).filter((each) => each.words.includes("--type=renderer"));
     const isThere = (): boolean => {
       if (app.exitCode !== null) throw new Error(`The app ended with ${app.exitCode}: ${said}`);
-      return renderers().length > 0;
+      // One that has just begun has no filter yet.
+      const filters = renderers().map(({ facts }) => facts.get("Seccomp"));
+      return filters.length > 0 && filters.every((filter) => filter === SECCOMP_FILTER);
     };
-    await waitFor(isThere, SHOWN_MS, "a process that shows a page");
+    await waitFor(isThere, SHOWN_MS, "processes that show pages, and have their filter");
     for (const { words: started, facts } of renderers()) {
       expect(started).not.toContain("--no-sandbox");
       expect([facts.get("Seccomp"), facts.get("NoNewPrivs")]).toEqual([SECCOMP_FILTER, "1"]);
