@@ -75,7 +75,7 @@ exec setpriv --reuid ${USER} --regid ${USER} --clear-groups "$4" --disable-gpu -
     const renderers = (): Process[] => processesOf(USER).filter((each) => each.words.includes("--type=renderer"));
     const isThere = (): boolean => {
       if (app.exitCode !== null) throw new Error(`The app ended with ${app.exitCode}: ${said}`);
-      // One that has just begun has no filter yet.
+      // A process that has just begun has no filter yet.
       const filters = renderers().map(({ facts }) => facts.get("Seccomp"));
       return filters.length > 0 && filters.every((filter) => filter === SECCOMP_FILTER);
     };
