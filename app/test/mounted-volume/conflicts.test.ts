@@ -74,7 +74,7 @@ test("what is told while the server is being asked is asked for once more, howev
 });
 
 test("what was known last stays while there is no line, and is asked for anew when there is one, if there was any", async () => {
-  conflicts.attached(8);
+  conflicts.connected();
   await rest();
   expect(asked).toBe(0);
   await told(rowOf(6, "new"));
@@ -84,7 +84,7 @@ test("what was known last stays while there is no line, and is asked for anew wh
   expect([conflicts.list().length, problems.length]).toEqual([1, 1]);
   // Somebody has settled it meanwhile.
   [isConnected, listed] = [true, []];
-  conflicts.attached(12);
+  conflicts.connected();
   await rest();
   expect(conflicts.list()).toEqual([]);
 });

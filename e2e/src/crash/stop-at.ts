@@ -1,5 +1,5 @@
 // Processes that end by SIGKILL at their n-th change to the disk: the environment that arms them. What counts and how
-// is in stop_at.cc, which is compiled when it is first needed.
+// is in stop_at.cc, which a test has compiled.
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -30,9 +30,12 @@ export class Conflicts {
     return [...this.#known];
   }
 
-  /** The server says on the feed if there are any; that there are none any more it does not say. */
   attached(seq: number): void {
     this.#since ??= seq;
+  }
+
+  /** The line is there: the server says on the feed if there are any, but not that there are none any more. */
+  connected(): void {
     if (this.#known.length > 0) this.changed();
   }
 

@@ -175,6 +175,7 @@ export class Lifecycle {
     this.wasOffline = false;
     subscriptions.connected();
     volumeSpace.refresh();
+    this.deps.conflicts.connected();
     pins.connected();
     if (writeBack.isOn && !this.deps.session.mayOnlyRead)
       this.deps.nodeReserve

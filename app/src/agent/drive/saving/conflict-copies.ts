@@ -21,8 +21,6 @@ export interface ConflictCopiesDeps {
   saysConflicts(): boolean;
 }
 
-/** Characters of a path that are told. */
-const PATH_MAX = LIMITS.copyOf;
 /** Attributes of a file of which nothing is known. */
 const PLAIN_ATTRIBUTES = { mode: 0o644, uid: 0, gid: 0 };
 
@@ -74,7 +72,7 @@ export class ConflictCopies {
     const { folder, name, n, made, of } = copy;
     const all = { type: packType("file"), ...made, rdev: 0, target: "" };
     // Under its own name it is beside nothing.
-    const said = path === of || !this.#deps.saysConflicts() ? {} : { copyOf: of.slice(0, PATH_MAX) };
+    const said = path === of || !this.#deps.saysConflicts() ? {} : { copyOf: of.slice(0, LIMITS.copyOf) };
     try {
       await this.#deps.operations.send(n, "make", { folder, name, node, attributes: all, ...said });
       return true;
