@@ -8,6 +8,7 @@ import type { Holder } from "../feed/holder.ts";
 import type { Creation } from "../meta/first-rows.ts";
 import type { MetaStore, Operation, OperationId, OperationResult } from "../meta/meta-store.ts";
 import { ClientConflicts } from "./client-conflicts.ts";
+import { LaterChanges } from "./later-changes.ts";
 import { ChunkIndexer } from "./chunk-indexer.ts";
 import { COMMIT_LOG_FORMAT, encodeRecord, isExternal } from "../commit-log/record.ts";
 import { CommitQueue } from "../commit-log/queue.ts";
@@ -70,6 +71,7 @@ export class Volume {
   readonly traffic = new Traffic();
   readonly usage: VolumeUsage;
   readonly conflicts: ClientConflicts;
+  readonly laterChanges: LaterChanges;
   private readonly queue: CommitQueue;
   readonly #indexer: ChunkIndexer;
   readonly #keeper: LogKeeper;
@@ -111,6 +113,7 @@ export class Volume {
     this.#warn = deps.warn;
     this.recipes = new RecipeCache(opened.meta);
     const { meta, content, feed } = this;
+    this.laterChanges = new LaterChanges(meta);
     this.conflicts = new ClientConflicts({ meta, clock: this.clock, noticed: () => feed.noticed(), warn: deps.warn });
     this.usage = new VolumeUsage({ meta: opened.meta, clock: deps.clock, seq: () => this.seq });
     this.uploads = new ResumableUploads(

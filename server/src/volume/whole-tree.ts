@@ -1,11 +1,12 @@
 // removeAll: what removing a folder with all below it comes to, one removal after another, the deepest first. Reads the
 // committed tree while nothing else is being committed, so what it finds is what is removed.
 import type { Entry, NodeState } from "@runnel/shared";
-import { LIMITS, RunnelError, isRunnelError } from "@runnel/shared";
+import { LIMITS, RunnelError } from "@runnel/shared";
 import type { ContentStore } from "../content/content-store.ts";
 import type { Holder } from "../feed/holder.ts";
 import type { MetaStore, OperationId } from "../meta/meta-store.ts";
 import type { Submission } from "../commit-log/queue.ts";
+import type { LaterChanges } from "./later-changes.ts";
 
 export interface WholeTree {
   folder: number;
@@ -17,6 +18,12 @@ export interface WholeTree {
   isPartial: boolean;
 }
 
+export interface TreeRemovalDeps {
+  meta: MetaStore;
+  content: Pick<ContentStore, "checkExcluded">;
+  laterChanges: LaterChanges;
+}
+
 type Removal = Submission["operation"] & { op: "remove" };
 
 const PAGE_ENTRIES = 1000;
@@ -24,7 +31,7 @@ const NO_DATA = new Uint8Array(0);
 
 /** @throws NotFound, Stale (with the nodes that changed), NotFolder, NotEmpty (of what is left out), TooLarge. */
 export async function removalsOf(
-  { meta, content }: { meta: MetaStore; content: Pick<ContentStore, "checkExcluded"> },
+  { meta, content, laterChanges }: TreeRemovalDeps,
   tree: WholeTree,
   id: OperationId,
   holder: Holder | undefined,
@@ -46,7 +53,9 @@ export async function removalsOf(
     });
   if (state.type !== "folder") throw new RunnelError("NotFolder", "removeAll", `Node ${node} is not a folder.`);
   const found = tree.isPartial ? await someBelow(meta, state, itself) : (await below(meta, state, itself)).toReversed();
-  await mustBeUnchanged(meta, found, tree.asOf);
+  // Read for each part: by the last one the first changes may not be kept any more.
+  if (tree.isPartial) await laterChanges.since(tree.asOf);
+  await mustBeUnchanged(laterChanges, found, tree.asOf);
   for (const { removal } of found) {
     const checked = removal.isFolder ? content.checkExcluded(removal.node) : undefined;
     if (checked !== undefined) await checked;
@@ -118,36 +127,16 @@ async function someBelow(meta: MetaStore, top: NodeState, removal: Removal): Pro
 }
 
 /** A folder is not changed by what was removed from it, and new names in it are looked at themselves. @throws Stale. */
-async function mustBeUnchanged(meta: MetaStore, found: readonly Found[], asOf: number): Promise<void> {
+async function mustBeUnchanged(laterChanges: LaterChanges, found: readonly Found[], asOf: number): Promise<void> {
   const later = found.filter(({ state }) => state.seq > asOf).map(({ state }) => state);
   const isDoubtful = later.some(({ type }) => type === "folder");
-  const itself = isDoubtful ? await changedThemselves(meta, asOf) : undefined;
+  const itself = isDoubtful ? await laterChanges.since(asOf) : undefined;
   const changed = later.filter(({ type, node }) => type !== "folder" || (itself?.has(node) ?? true));
   if (changed.length === 0) return;
   const nodes = changed.slice(0, LIMITS.changedNodes).map(({ node }) => node);
   throw new RunnelError("Stale", "removeAll", `${changed.length} files or folders were changed meanwhile.`, {
     detail: { nodes },
   });
-}
-
-/** Nodes that were made, moved, or given other attributes after a seq. undefined: that is no longer known. */
-async function changedThemselves(meta: MetaStore, asOf: number): Promise<Set<number> | undefined> {
-  const nodes = new Set<number>();
-  try {
-    for (let after = asOf; ;) {
-      const page = await meta.changesAfter(after, PAGE_ENTRIES);
-      for (const { bindings, nodes: states } of page) {
-        for (const { node } of bindings) nodes.add(node);
-        if (bindings.length === 0) for (const { node } of states) nodes.add(node);
-      }
-      const last = page.at(-1);
-      if (last === undefined || page.length < PAGE_ENTRIES) return nodes;
-      after = last.seq;
-    }
-  } catch (error) {
-    if (isRunnelError(error, "Gone")) return undefined;
-    throw error;
-  }
 }
 
 function tooLarge(): RunnelError {

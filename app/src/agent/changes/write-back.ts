@@ -1,9 +1,9 @@
 // Answers programs before the server has what they changed: in mode async, while this client has the write lease, or no
 // line. Each change is planned over the tree as programs see it, recorded in the journal, shown, and sent in its turn.
-import type { Change, Clock } from "@runnel/shared";
+import type { Change, Clock, XattrChange } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import { type TreeOperation, type TreeOperationOf, planOperation } from "@runnel/shared/tree";
-import type { Journal, JournalOperation } from "../journal/journal.ts";
+import type { Journal, JournalCommit, JournalOperation } from "../journal/journal.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
 import { Outbox } from "./outbox.ts";
@@ -39,11 +39,13 @@ export interface WriteBackDeps extends Pick<UnsentBudgetDeps, "settings" | "data
   madeFolder(made: TreeOperationOf<"make">, real: number, seq: number): void;
   /** The server's id for a node. */
   real(node: number): number;
-  /** A change came to something else than programs were shown. */
+  /** A change came to something else than programs were shown, or is shown to them only now. */
   ended(change: Change): void;
   /** Nothing came of a change that programs were shown. */
   refused(change: TreeChange, error: RunnelError): void;
   pathOf(operation: TreeOperation): string;
+  /** Resolves when what a folder holds is known here. @throws Unreachable, and what the server says of it. */
+  list(folder: number): Promise<unknown>;
   /** Called when a program is answered though somebody else may have changed something: there is no line. */
   answersOffline(): void;
   log(message: string, error: unknown): void;
@@ -56,6 +58,9 @@ export class WriteBack {
   /** The highest number that was given when somebody else may have changed something: what is older is uncertain. */
   #uncertainTo = 0;
   #isRecalled = false;
+  /** Changes of a former process that are not shown, since nobody here knows what is in their folders; in order. */
+  #hidden: TreeChange[] = [];
+  #showing: Promise<void> | undefined;
 
   constructor(deps: WriteBackDeps) {
     this.#deps = deps;
@@ -153,30 +158,70 @@ export class WriteBack {
 
   /** Lays what a former process left over the tree again, and sends it with the contents that it left. */
   restore(saves: readonly Save[]): void {
-    const { journal, pending, epoch } = this.#deps;
+    const { changes, journal } = this.#deps;
     const operations = journal.operations();
     if (!this.isOn && operations.length === 0) return;
     const left: (Save | TreeChange)[] = [...saves];
+    const damaged = journal.unverified();
     for (const record of operations) {
-      let change: Change | undefined;
-      try {
-        if (record.epoch === epoch())
-          ({ change } = planOperation(
-            pending.rows(journal.instance),
-            record.operation,
-            record.timeNs,
-            journal.instance,
-          ));
-      } catch (error) {
-        // The server has done it, and told so; or it says what is in the way.
-        if (!isRunnelError(error)) throw error;
+      const lost = damaged.find((commit) => bindsLost(record, commit));
+      const change = lost === undefined ? this.#plan(record) : undefined;
+      const own = this.#begin(record, change === "unknown" ? undefined : change);
+      changes.step(own, "record");
+      if (lost !== undefined) {
+        changes.step(own, "fail");
+        void this.#refused(own, new RunnelError("Lost", "change names", `What was saved in ${lost.path} is damaged.`));
+        continue;
       }
-      const own = this.#begin(record, change);
-      this.#deps.changes.step(own, "record");
+      if (change === "unknown") this.#hidden.push(own);
       left.push(own);
     }
     for (const { n } of left) this.#uncertainTo = Math.max(this.#uncertainTo, n);
     this.outbox.add(...left.toSorted((one, other) => one.n - other.n));
+  }
+
+  /**
+   * Shows what `restore` could not: asks what its folders hold first. Resolves as well when there is no line; what is
+   * left then is shown by the next call.
+   */
+  show(): Promise<void> {
+    this.#showing ??= this.#showHidden().finally(() => (this.#showing = undefined));
+    return this.#showing;
+  }
+
+  async #showHidden(): Promise<void> {
+    const { pending, ended, session } = this.#deps;
+    for (let own = this.#hidden[0]; own !== undefined; own = this.#hidden[0]) {
+      for (const folder of foldersOf(own.record.operation)) await this.#list(folder);
+      if (!session.isConnected) return;
+      this.#hidden.shift();
+      const change = isUnanswered(own) ? this.#plan(own.record) : undefined;
+      if (change === undefined || change === "unknown") continue;
+      pending.add(own.n, change, xattrOf(own.record));
+      ended(change);
+    }
+  }
+
+  /** What cannot be listed is no folder any more, or there is no line. */
+  async #list(folder: number): Promise<void> {
+    try {
+      await this.#deps.list(this.#deps.real(folder));
+    } catch (error) {
+      if (!isRunnelError(error)) throw error;
+    }
+  }
+
+  /** Plans what a former process left. @returns undefined when there is nothing to show of it. */
+  #plan(record: JournalOperation): Change | "unknown" | undefined {
+    const { journal, pending, epoch } = this.#deps;
+    if (record.epoch !== epoch()) return undefined;
+    try {
+      return planOperation(pending.rows(journal.instance), record.operation, record.timeNs, journal.instance).change;
+    } catch (error) {
+      // The server has done it, and told so; or it says what is in the way.
+      if (!isRunnelError(error)) throw error;
+      return error.kind === "Unknown" ? "unknown" : undefined;
+    }
   }
 
   /** Sends a content in its turn. */
@@ -208,11 +253,9 @@ export class WriteBack {
 
   #begin(record: JournalOperation, change: Change | undefined): TreeChange {
     const { changes, pending } = this.#deps;
-    const { operation } = record;
-    const xattr = operation.op === "setAttr" ? operation.change.xattr : undefined;
-    if (change !== undefined) pending.add(record.n, change, xattr);
+    if (change !== undefined) pending.add(record.n, change, xattrOf(record));
     const names = change?.bindings.map(({ folder, name, node }) => [folder, name, node] as const) ?? [];
-    const nodes = change?.nodes.map(({ node }) => node) ?? [];
+    const nodes = change?.nodes.map(({ node }) => node) ?? [record.operation.node, ...foldersOf(record.operation)];
     return changes.add<TreeChange>({ n: record.n, state: "begun", isAwaited: false, names, nodes, record });
   }
 
@@ -276,4 +319,26 @@ export class WriteBack {
       .catch((reason: unknown) => log("A change could not be ended.", reason));
     refused(own, error);
   }
+}
+
+/** Says whether it would give another name to a file that was made with a content which is lost. */
+function bindsLost({ instance, n, operation }: JournalOperation, lost: JournalCommit): boolean {
+  const isBinding = operation.op === "rename" || operation.op === "link";
+  const isOfIt = isBinding && operation.node === lost.node && instance === lost.instance && n > lost.n;
+  return isOfIt && lost.baseVersion === 0;
+}
+
+/** Lists the folders that must be known for a change to be planned. */
+function foldersOf(operation: TreeOperation): number[] {
+  if (operation.op === "setAttr") return [];
+  if (operation.op === "rename") return [operation.folder, operation.toFolder];
+  return operation.op === "remove" ? [operation.folder, operation.node] : [operation.folder];
+}
+
+function xattrOf({ operation }: JournalOperation): XattrChange | undefined {
+  return operation.op === "setAttr" ? operation.change.xattr : undefined;
+}
+
+function isUnanswered({ state }: TreeChange): boolean {
+  return state === "recorded" || state === "sent" || state === "unsent";
 }

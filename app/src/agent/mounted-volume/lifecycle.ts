@@ -81,7 +81,8 @@ export class Lifecycle {
    * mounted then.
    */
   async begin(): Promise<void> {
-    const { session, wholeListing, tree, drive, requestHandler, replica, pins, drivePause, watch, release } = this.deps;
+    const { session, wholeListing, tree, drive, requestHandler, replica, pins, drivePause, watch, writeBack, release } =
+      this.deps;
     try {
       const isKnown = this.showKnown();
       if (isKnown) {
@@ -91,6 +92,7 @@ export class Lifecycle {
       await session.start(isKnown);
       await wholeListing.root();
       await tree.entries(ROOT_NODE);
+      await writeBack.show();
       await drive.start({
         requests: (batch) => requestHandler.requests(batch),
         notice: (notice) => this.notice(notice),
@@ -182,6 +184,7 @@ export class Lifecycle {
         .fill(this.epoch)
         .catch((error: unknown) => log("No ids could be reserved for work without a line.", error));
     unsent.replay().catch((error: unknown) => log("Unsent changes could not be sent.", error));
+    writeBack.show().catch((error: unknown) => log("Changes of before could not be shown.", error));
     if (replica.facts()?.isWhole !== true) this.list();
   }
 

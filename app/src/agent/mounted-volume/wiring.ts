@@ -121,6 +121,7 @@ export function wire(deps: MountDeps) {
       }
     },
     pathOf: (operation) => tree.pathOfOperation(operation),
+    list: (folder) => tree.entries(folder),
     answersOffline: () => void connection.figures.offlineAnswers++,
     refused: ({ record, names }, error) => {
       const { operation, path } = record;

@@ -104,7 +104,8 @@ class Durability {
       // The client shows what it could not send: whoever writes a file anew there gives it up, and an edit starts from
       // it.
       if (each.kind === "write") return each.from === undefined ? paths.has(each.path) : each.from === call.content;
-      const isOf = [each.path, each.toPath].some((path) => path === call.path || call.path.startsWith(`${path}/`));
+      const taken = [each.path, each.toPath].filter((path) => path !== undefined);
+      const isOf = taken.some((path) => paths.has(path) || [...paths].some((own) => own.startsWith(`${path}/`)));
       return isOf && each.kind !== "link" && each.kind !== "make";
     });
   }

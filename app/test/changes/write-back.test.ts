@@ -1,0 +1,180 @@
+// What a former process was told and did not send: laid over the tree again, sent in its order, or given up where a
+// power cut took what it needs. Journal, tree and outbox are the product's own; the server answers as a test says.
+import { beforeEach, expect, test } from "@jest/globals";
+import { ROOT_NODE } from "@runnel/shared";
+import type { TreeOperation } from "@runnel/shared/tree";
+import { OwnChanges } from "../../src/agent/changes/own-changes.ts";
+import { PendingTree } from "../../src/agent/changes/pending-tree.ts";
+import { WriteBack } from "../../src/agent/changes/write-back.ts";
+import { Saves } from "../../src/agent/drive/saving/saves.ts";
+import type { Journal } from "../../src/agent/journal/journal.ts";
+import type { Replica } from "../../src/agent/replica/replica.ts";
+import { openReplica } from "../../src/agent/replica/sqlite-replica.ts";
+import { EPOCH, JournalMachine, dataOf, makeCommit } from "../journal/journal-machine.ts";
+import { makeState } from "../replica/model-tree.ts";
+
+const FILE = 2 ** 40;
+const BEFORE = 7;
+const LARGE_BYTES = 2 * 1024 * 1024;
+const ATTRIBUTES = { type: "file", mode: 0o644, uid: 0, gid: 0, mtimeNs: 1n, rdev: 0, target: "" } as const;
+
+const MAKE: TreeOperation = { op: "make", folder: ROOT_NODE, name: "new", node: FILE, attributes: ATTRIBUTES };
+const RENAME: TreeOperation = {
+  op: "rename",
+  folder: ROOT_NODE,
+  name: "new",
+  node: FILE,
+  toFolder: ROOT_NODE,
+  toName: "file",
+  how: "replace",
+};
+
+let machine: JournalMachine;
+let journal: Journal;
+let replica: Replica;
+let pending: PendingTree;
+let isConnected: boolean;
+let sent: { what: string; after: readonly number[] }[];
+let refused: string[];
+
+beforeEach(async () => {
+  machine = new JournalMachine();
+  [isConnected, sent, refused] = [true, [], []];
+  journal = await machine.open();
+});
+
+/** What the agent finds at its start: the tree is lost, or known up to what this client changed. */
+function start(isKnown: boolean): WriteBack {
+  replica = openReplica(":memory:", "boot 1");
+  replica.reset(EPOCH, { ...makeState(ROOT_NODE, "folder", 1), nlink: 1 });
+  if (isKnown) listRoot();
+  pending = new PendingTree(replica, (node) => node);
+  const changes = new OwnChanges(journal);
+  const unanswered = new Promise<never>(() => undefined);
+  const session = { isResponsive: true, mayOnlyRead: false, writeLease: { isHeld: true } };
+  const writeBack = new WriteBack({
+    isOn: true,
+    clock: machine.clock,
+    journal,
+    pending,
+    changes,
+    settings: {},
+    data: { space: async () => ({ freeBytes: 2 ** 40, totalBytes: 2 ** 40 }) },
+    session: Object.defineProperty(session, "isConnected", { get: () => isConnected }),
+    operations: {
+      sendRecorded: (_n: number, { op }: TreeOperation, _timeNs: bigint, after: readonly number[]) => {
+        sent.push({ what: op, after });
+        return unanswered;
+      },
+    },
+    epoch: () => EPOCH,
+    sendSave: async (_save: unknown, { turn }: { turn: { after: readonly number[]; opened(): void } }) => {
+      await Promise.resolve();
+      sent.push({ what: "write", after: turn.after });
+      turn.opened();
+      await unanswered;
+    },
+    real: (node: number) => node,
+    list: async () => listRoot(),
+    pathOf: () => "file",
+    madeFolder: () => undefined,
+    ended: () => undefined,
+    refused: ({ record }: { record: { path: string } }, error: Error) =>
+      refused.push(`${record.path}: ${error.message}`),
+    answersOffline: () => undefined,
+    log: () => undefined,
+  } as unknown as ConstructorParameters<typeof WriteBack>[0]);
+  writeBack.restore(new Saves(changes, journal.pending()).unsent());
+  return writeBack;
+}
+
+function listRoot(): void {
+  replica.putListing(ROOT_NODE, BEFORE, [{ name: "file", state: makeState(5, "file", BEFORE) }], true);
+}
+
+async function left(operation: TreeOperation): Promise<number> {
+  const n = journal.nextNumber();
+  const timeNs = machine.clock.wallNs();
+  await journal.putOperation({ n, instance: journal.instance, epoch: EPOCH, timeNs, operation, path: "file" });
+  return n;
+}
+
+/** A content of the new file, of which there was none before. */
+async function leftContent(sizeBytes: number): Promise<number> {
+  const n = journal.nextNumber();
+  await machine.writeData(`overlay-${n}`, dataOf(n));
+  const commit = { ...makeCommit(journal.instance, n), node: FILE, path: "new", baseVersion: 0, sizeBytes };
+  await journal.put(commit, false);
+  return n;
+}
+
+function shown(name: string): number | undefined {
+  const known = pending.lookup(ROOT_NODE, name);
+  return known.is === "bound" ? known.state.node : undefined;
+}
+
+async function again(): Promise<void> {
+  await journal.close();
+  journal = await machine.open();
+}
+
+test.each([true, false])("is shown at once, or once its folder is listed (the tree is known: %p)", async (isKnown) => {
+  await left(MAKE);
+  await left(RENAME);
+  await again();
+  const writeBack = start(isKnown);
+  expect(sent.map(({ what }) => what)).toEqual(["make", "rename"]);
+  expect([shown("file"), shown("new")]).toEqual([isKnown ? FILE : undefined, undefined]);
+  await writeBack.show();
+  expect([shown("file"), shown("new")]).toEqual([FILE, undefined]);
+});
+
+test("is shown when the line is there, if it was not at the start", async () => {
+  await left(MAKE);
+  await again();
+  isConnected = false;
+  const writeBack = start(false);
+  await writeBack.show();
+  expect(pending.isEmpty).toBe(true);
+  isConnected = true;
+  await writeBack.show();
+  expect(shown("new")).toBe(FILE);
+});
+
+test("waits for the content of its file, large or not, also while nothing is known of the tree", async () => {
+  const made = await left(MAKE);
+  const written = await leftContent(LARGE_BYTES);
+  const renamed = await left(RENAME);
+  await again();
+  start(false);
+  await machine.clock.advance(1);
+  expect(sent).toEqual([
+    { what: "make", after: [] },
+    { what: "write", after: expect.any(Array) },
+    { what: "rename", after: [made, written] },
+  ]);
+  expect(journal.operations().map(({ n }) => n)).toEqual([made, renamed]);
+});
+
+test("gives no file's name to one whose only content a power cut took: that says so, and the other one stays", async () => {
+  let seen = 0;
+  for (let seed = 0; seen < 3; seed++) {
+    machine = new JournalMachine(seed);
+    [sent, refused] = [[], []];
+    journal = await machine.open();
+    const made = await left(MAKE);
+    await leftContent(100);
+    await left(RENAME);
+    await machine.cutPower();
+    journal = await machine.open();
+    if (journal.unverified().length === 0 || journal.operations().length < 2) continue;
+    seen++;
+    start(seed % 2 === 0);
+    await machine.clock.advance(2_000);
+    expect(sent.map(({ what }) => what)).toEqual(["make"]);
+    expect(refused).toEqual(["file: What was saved in new is damaged."]);
+    expect(journal.operations().map(({ n }) => n)).toEqual([made]);
+    listRoot();
+    expect(shown("file")).toBe(5);
+  }
+});
