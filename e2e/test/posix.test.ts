@@ -210,12 +210,12 @@ describe("a sparse file", () => {
   test("of gigabytes is saved anew as often as it is written, whatever is left of it elsewhere", async () => {
     const file = join(drive, "sparse.large");
     for (let round = 0; round < 2; round++) {
-      await onMount('truncate -s 5G "$1"; printf end >> "$1"; tail -c 4 "$1" | tr "\\0" 0; rm "$1"', [file], {
+      await onMount('truncate -s 4G "$1"; printf end >> "$1"; tail -c 4 "$1" | tr "\\0" 0; rm "$1"', [file], {
         deadlineMs: 60_000,
       });
       await device.flush(drive, { up: true });
     }
-    await onMount('truncate -s 5G "$1"; printf end >> "$1"', [file], { deadlineMs: 60_000 });
+    await onMount('truncate -s 4G "$1"; printf end >> "$1"', [file], { deadlineMs: 60_000 });
     await device.flush(drive, { up: true });
     await mustRun("rm", [join(served, "sparse.large")]);
     await waitFor(
@@ -223,7 +223,7 @@ describe("a sparse file", () => {
       10_000,
       "its end",
     );
-    await onMount('truncate -s 20G "$1"; printf end >> "$1"; tail -c 4 "$1" | tr "\\0" 0; rm "$1"', [file], {
+    await onMount('truncate -s 8G "$1"; printf end >> "$1"; tail -c 4 "$1" | tr "\\0" 0; rm "$1"', [file], {
       deadlineMs: 60_000,
     });
   }, 120_000);
@@ -253,7 +253,8 @@ directory 755 0 0
       );
       await server.stop();
       rmSync(sandbox.path("data", "docs", "meta"), { recursive: true });
-      server = await sandbox.startServer({ volumes: { docs: served }, listen: new URL(server.url).host });
+      // Clients of before may hold leases for so long.
+      server = await sandbox.startServer({ volumes: { docs: served }, listen: new URL(server.url).host, leaseTerm: 5 });
       const isSame = async (): Promise<boolean> => (await onMount(`(${look}) 2>&1 || true`, [drive])) === shown;
       await waitFor(isSame, 30_000, "the same owners, bits and devices");
       const names = "import os, sys; print(os.listxattr(sys.argv[1]), os.listxattr(sys.argv[2]))";

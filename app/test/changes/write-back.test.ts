@@ -1,12 +1,13 @@
 // What a former process was told and did not send: laid over the tree again, sent in its order, or given up where a
 // power cut took what it needs. Journal, tree and outbox are the product's own; the server answers as a test says.
 import { beforeEach, expect, test } from "@jest/globals";
-import { ROOT_NODE } from "@runnel/shared";
+import { ROOT_NODE, RunnelError, sleep } from "@runnel/shared";
 import type { TreeOperation } from "@runnel/shared/tree";
 import { OwnChanges } from "../../src/agent/changes/own-changes.ts";
 import { PendingTree } from "../../src/agent/changes/pending-tree.ts";
 import { WriteBack } from "../../src/agent/changes/write-back.ts";
 import { Saves } from "../../src/agent/drive/saving/saves.ts";
+import type { Save } from "../../src/agent/changes/own-change.ts";
 import type { Journal } from "../../src/agent/journal/journal.ts";
 import type { Replica } from "../../src/agent/replica/replica.ts";
 import { openReplica } from "../../src/agent/replica/sqlite-replica.ts";
@@ -36,10 +37,12 @@ let pending: PendingTree;
 let isConnected: boolean;
 let sent: { what: string; after: readonly number[] }[];
 let refused: string[];
+/** The server's answer to a content; undefined: none. */
+let answer: RunnelError | undefined;
 
 beforeEach(async () => {
   machine = new JournalMachine();
-  [isConnected, sent, refused] = [true, [], []];
+  [isConnected, sent, refused, answer] = [true, [], [], undefined];
   journal = await machine.open();
 });
 
@@ -62,17 +65,23 @@ function start(isKnown: boolean): WriteBack {
     data: { space: async () => ({ freeBytes: 2 ** 40, totalBytes: 2 ** 40 }) },
     session: Object.defineProperty(session, "isConnected", { get: () => isConnected }),
     operations: {
-      sendRecorded: (_n: number, { op }: TreeOperation, _timeNs: bigint, after: readonly number[]) => {
+      sendRecorded: async (_n: number, { op }: TreeOperation, _timeNs: bigint, after: readonly number[]) => {
         sent.push({ what: op, after });
-        return unanswered;
+        if (answer === undefined) await unanswered;
+        if (op === "make") return { node: FILE, seq: BEFORE + 1 };
+        // Comes after the content, and fails as it did.
+        await sleep(machine.clock, 10);
+        throw answer;
       },
     },
     epoch: () => EPOCH,
-    sendSave: async (_save: unknown, { turn }: { turn: { after: readonly number[]; opened(): void } }) => {
+    sendSave: async (save: Save, { turn }: { turn: { after: readonly number[]; opened(): void } }) => {
       await Promise.resolve();
       sent.push({ what: "write", after: turn.after });
       turn.opened();
-      await unanswered;
+      if (answer === undefined) await unanswered;
+      save.failure = answer;
+      changes.step(save, "fail");
     },
     real: (node: number) => node,
     list: async () => listRoot(),
@@ -172,9 +181,29 @@ test("gives no file's name to one whose only content a power cut took: that says
     start(seed % 2 === 0);
     await machine.clock.advance(2_000);
     expect(sent.map(({ what }) => what)).toEqual(["make"]);
-    expect(refused).toEqual(["file: What was saved in new is damaged."]);
+    expect(refused).toEqual(["file: The server does not have what was saved in new."]);
     expect(journal.operations().map(({ n }) => n)).toEqual([made]);
     listRoot();
     expect(shown("file")).toBe(5);
   }
 });
+
+test.each([
+  ["Denied", false],
+  ["NoSpace", true],
+] as const)(
+  "gives no file's name to one whose only content the server has refused (%s: asked again: %p)",
+  async (kind, isAgain) => {
+    await left(MAKE);
+    await leftContent(100);
+    await left(RENAME);
+    await again();
+    answer = new RunnelError(kind, "write", "The server refuses.");
+    start(true);
+    await machine.clock.advance(5_000);
+    // The first time it was on its way behind the content already, and failed with it.
+    expect(sent.filter(({ what }) => what === "rename").length > 1).toBe(isAgain);
+    expect(refused).toEqual(isAgain ? [] : ["file: The server does not have what was saved in new."]);
+    expect(shown("file")).toBe(isAgain ? FILE : 5);
+  },
+);

@@ -48,7 +48,6 @@ const LARGE_BYTES = 1024 * 1024;
 const LINGER_MS = 300;
 /** Interval at which what a connected server refused for a while is tried again. */
 const AGAIN_MS = 2_000;
-/** Kinds of failure that say nothing of the change itself, or may pass. */
 const PASSING = ["Unreachable", "Interrupted", "Unavailable", "Busy", "NoSpace", "Quota"] as const;
 
 export class Outbox {
@@ -248,7 +247,7 @@ export class Outbox {
     const isWanted = isSave(queued) ? queued.state === "unsent" : sending.hasFailed;
     // It fails with what one before it failed with, which may be under way again.
     const isInherited = isWanted && before.some((each) => each.hasFailed || this.#isAgain(each));
-    const isPassing = isWanted && (isInherited || isRunnelError(error, ...PASSING));
+    const isPassing = isWanted && (isInherited || mayPass(error));
     if (isWanted && !isPassing && !isSave(queued))
       await this.#deps.refused(queued, error instanceof RunnelError ? error : failed(error));
     // A save that is planned anew has another number.
@@ -317,6 +316,11 @@ function madeBy(queued: Queued): number | undefined {
 function concerns(queued: Queued, saves: readonly Save[]): boolean {
   const nodes = isSave(queued) ? [queued.record.node] : queued.nodes;
   return saves.some(({ record: { node } }) => nodes.includes(node));
+}
+
+/** Says whether a failure says nothing of the change itself, or may pass: it is sent again. */
+export function mayPass(failure: unknown): boolean {
+  return isRunnelError(failure, ...PASSING);
 }
 
 function failed(error: unknown): RunnelError {

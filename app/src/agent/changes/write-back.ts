@@ -6,7 +6,7 @@ import { type TreeOperation, type TreeOperationOf, planOperation } from "@runnel
 import type { Journal, JournalCommit, JournalOperation } from "../journal/journal.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
-import { Outbox } from "./outbox.ts";
+import { Outbox, mayPass } from "./outbox.ts";
 import { UnsentBudget, type UnsentBudgetDeps } from "./unsent-budget.ts";
 import type { Save, TreeChange } from "./own-change.ts";
 import type { OwnChanges } from "./own-changes.ts";
@@ -162,15 +162,14 @@ export class WriteBack {
     const operations = journal.operations();
     if (!this.isOn && operations.length === 0) return;
     const left: (Save | TreeChange)[] = [...saves];
-    const damaged = journal.unverified();
     for (const record of operations) {
-      const lost = damaged.find((commit) => bindsLost(record, commit));
+      const lost = this.#lostContent(record);
       const change = lost === undefined ? this.#plan(record) : undefined;
       const own = this.#begin(record, change === "unknown" ? undefined : change);
       changes.step(own, "record");
       if (lost !== undefined) {
         changes.step(own, "fail");
-        void this.#refused(own, new RunnelError("Lost", "change names", `What was saved in ${lost.path} is damaged.`));
+        void this.#refused(own, hasNoContent(lost));
         continue;
       }
       if (change === "unknown") this.#hidden.push(own);
@@ -281,6 +280,8 @@ export class WriteBack {
     try {
       if (own.record.epoch !== epoch() || instance !== journal.instance)
         throw new RunnelError("Epoch", operation.op, "The volume was made anew.");
+      const lost = this.#lostContent(own.record);
+      if (lost !== undefined) throw hasNoContent(lost);
       const { node, seq } = await operations.sendRecorded(n, this.#asAsked(operation), timeNs, after);
       if (operation.op === "make" && operation.attributes.type === "folder") madeFolder(operation, node, seq);
     } catch (error) {
@@ -295,6 +296,21 @@ export class WriteBack {
       .done(instance, n)
       .catch((error: unknown) => log("A change could not be ended in the journal.", error));
     changes.step(own, "settle");
+  }
+
+  /**
+   * Returns the only content of the file that a change would give another name, where the server will not have it: an
+   * empty file is not to take the place of one that is saved.
+   */
+  #lostContent(record: JournalOperation): JournalCommit | undefined {
+    const { operation } = record;
+    if (operation.op !== "rename" && operation.op !== "link") return undefined;
+    const { journal, changes } = this.#deps;
+    const refused = changes.savesOf(operation.node).filter((save) => isGivenUp(save) && !this.outbox.has(save));
+    return [...journal.unverified(), ...refused.map((save) => save.record)].find(
+      ({ node, n, instance, baseVersion }) =>
+        node === operation.node && n < record.n && instance === record.instance && baseVersion === 0,
+    );
   }
 
   /** Names nodes as the server knows them: what an operation on its way makes is its result, −n ([W63]). */
@@ -321,11 +337,13 @@ export class WriteBack {
   }
 }
 
-/** Says whether it would give another name to a file that was made with a content which is lost. */
-function bindsLost({ instance, n, operation }: JournalOperation, lost: JournalCommit): boolean {
-  const isBinding = operation.op === "rename" || operation.op === "link";
-  const isOfIt = isBinding && operation.node === lost.node && instance === lost.instance && n > lost.n;
-  return isOfIt && lost.baseVersion === 0;
+/** Says whether the server has refused a content, which is kept here. */
+function isGivenUp({ state, failure }: Save): boolean {
+  return state === "unsent" && failure !== undefined && !mayPass(failure);
+}
+
+function hasNoContent({ path }: JournalCommit): RunnelError {
+  return new RunnelError("Lost", "change names", `The server does not have what was saved in ${path}.`);
 }
 
 /** Lists the folders that must be known for a change to be planned. */
