@@ -94,6 +94,7 @@ async function watchServer(note: Take): Promise<void> {
 
 async function watchAgent(note: Take, isMute: boolean): Promise<void> {
   const { RequestHandler, Session } = await import("@runnel/app/internals");
+  const { Channel } = await import("@runnel/shared");
   replace<{ deps: { instance(): string } }, unknown[]>(
     Session.prototype,
     "attach",
@@ -103,7 +104,15 @@ async function watchAgent(note: Take, isMute: boolean): Promise<void> {
         return original.call(this, ...args);
       },
   );
-  if (isMute) replace(Session.prototype, "acknowledge", () => () => undefined);
+  if (isMute)
+    replace<unknown, [unknown]>(
+      Channel.prototype,
+      "send",
+      (original) =>
+        function (item) {
+          if (!Array.isArray(item) || item[0] !== "ack") original.call(this, item);
+        },
+    );
   const watched = new WeakSet();
   replace<{ deps: { answersOffline(): void } }, unknown[]>(
     RequestHandler.prototype,
