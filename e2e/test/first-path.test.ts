@@ -1,6 +1,6 @@
 // The thinnest whole path with real processes and a real mount: a folder is served, mapped, written; the plain folder
 // and a second client show it.
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Sandbox, mustRun, onMount, waitFor } from "../src/harness/index.ts";
@@ -8,25 +8,44 @@ import type { Device, ServerProcess } from "../src/harness/index.ts";
 
 const EXTERNAL_MS = 10_000;
 
+/** Names of volumes, one for each test, since the server and the device are there for all tests. */
+const VOLUMES = Array.from({ length: 9 }, (_, index) => `v${index}`);
+const unused = VOLUMES.values();
+
 let sandbox: Sandbox;
 let server: ServerProcess;
 let device: Device;
+/** Folder of the test: what it serves is there, the drive, and what it compares with. */
+let place: string;
 let served: string;
 let drive: string;
+let url: string;
 
-beforeEach(async () => {
+const servedAs = (volume: string): string => sandbox.makeFolder(volume, "served");
+
+beforeAll(async () => {
   sandbox = new Sandbox();
-  served = sandbox.makeFolder("served");
-  writeFileSync(join(served, "before.txt"), "was here before");
-  mkdirSync(join(served, "folder", "below"), { recursive: true });
-  writeFileSync(join(served, "folder", "below", "deep.txt"), "deep");
-  server = await sandbox.startServer({ volumes: { docs: served } });
+  for (const volume of VOLUMES) {
+    const folder = servedAs(volume);
+    writeFileSync(join(folder, "before.txt"), "was here before");
+    mkdirSync(join(folder, "folder", "below"), { recursive: true });
+    writeFileSync(join(folder, "folder", "below", "deep.txt"), "deep");
+  }
+  server = await sandbox.startServer({ volumes: Object.fromEntries(VOLUMES.map((name) => [name, servedAs(name)])) });
   device = sandbox.device();
-  drive = sandbox.makeFolder("drive");
-  await device.mount(`${server.url}/docs`, drive);
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+beforeEach(async () => {
+  const { value: volume } = unused.next();
+  if (volume === undefined) throw new Error("There are more tests than volumes.");
+  place = sandbox.path(volume);
+  served = servedAs(volume);
+  drive = sandbox.makeFolder(volume, "drive");
+  url = `${server.url}/${volume}`;
+  await device.mount(url, drive);
+}, 60_000);
+
+afterAll(() => sandbox.cleanup(), 60_000);
 
 /** Runs a program on the drive and returns what it prints. */
 function on(script: string, ...args: string[]): Promise<string> {
@@ -45,7 +64,7 @@ describe("a mounted folder", () => {
       'head -c 3000000 /dev/urandom > "$1/../random"; cp "$1/../random" "$1/copy.bin"; echo hello > "$1/folder/hello.txt"',
     );
     await device.flush(drive, { up: true });
-    expect(readFileSync(join(served, "copy.bin")).equals(readFileSync(sandbox.path("random")))).toBe(true);
+    expect(readFileSync(join(served, "copy.bin")).equals(readFileSync(join(place, "random")))).toBe(true);
     expect(readFileSync(join(served, "folder", "hello.txt"), "utf8")).toBe("hello\n");
     expect(existsSync(join(served, ".runnel-store"))).toBe(true);
     expect(await on('ls -a "$1"')).not.toContain("runnel-store");
@@ -73,7 +92,7 @@ describe("a mounted folder", () => {
   test("edits in place, truncates and appends keep the rest of a file", async () => {
     const script =
       'set -e; f="$1"; seq 1 300000 > "$f"; printf XYZ | dd of="$f" bs=1 seek=1000 conv=notrunc status=none; truncate -s 1500000 "$f"; echo tail >> "$f"; sha256sum < "$f"';
-    const local = (await mustRun("sh", ["-c", script, "sh", sandbox.path("reference")])).stdout;
+    const local = (await mustRun("sh", ["-c", script, "sh", join(place, "reference")])).stdout;
     expect(await onMount(script, [join(drive, "edited")])).toBe(local);
     await device.flush(drive, { up: true });
     expect((await mustRun("sh", ["-c", `sha256sum < ${join(served, "edited")}`])).stdout).toBe(local);
@@ -82,7 +101,7 @@ describe("a mounted folder", () => {
   test("a second client sees a file after its close, and its next version after the next", async () => {
     const other = sandbox.device("b");
     const otherDrive = sandbox.makeFolder("drive-b");
-    await other.mount(`${server.url}/docs`, otherDrive);
+    await other.mount(url, otherDrive);
     for (const words of ["first", "second, longer", "3"]) {
       await onMount('printf %s "$2" > "$1/shared.txt"', [drive, words]);
       expect(await onMount('cat "$1/shared.txt"', [otherDrive])).toBe(words);

@@ -1,111 +1,105 @@
 // Stores that a newer Runnel has left on disk, and a newer protocol on the wire, are refused by name and left as they
 // are; so is another protocol.
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createHash } from "node:crypto";
-import { closeSync, openSync, readFileSync, readdirSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { LAUNCHER, Sandbox, changeDatabase, isMounted, onMount, refusalOf, run } from "../src/harness/index.ts";
-import type { Refusal, ServerProcess } from "../src/harness/index.ts";
+import type { Device, Refusal, ServerProcess } from "../src/harness/index.ts";
 
 const NEWER = 99;
 const UPDATE = `was written by a newer Runnel (format ${NEWER}; this one reads up to 1): update Runnel.`;
 
 let sandbox: Sandbox;
 let server: ServerProcess;
+let device: Device;
+let drive: string;
+/** Folders of the drive's own state and of its cache. */
+let state: string;
+let cache: string;
 
-beforeEach(async () => {
+beforeAll(async () => {
   sandbox = new Sandbox();
   server = await sandbox.startServer({ volumes: { docs: sandbox.makeFolder("served") }, data: sandbox.path("data") });
-  const device = sandbox.device();
-  await device.mount(`${server.url}/docs`, sandbox.makeFolder("drive"));
-  await onMount('echo content > "$1/file"; cat "$1/file"', [sandbox.path("drive")]);
-  await device.flush(sandbox.path("drive"), { up: true });
+  device = sandbox.device();
+  drive = sandbox.makeFolder("drive");
+  await device.mount(`${server.url}/docs`, drive);
+  await onMount('echo content > "$1/file"; cat "$1/file"', [drive]);
+  await device.flush(drive, { up: true });
   await device.ask(["stop"]);
+  [state, cache] = [onlyOne(join(device.home, "mounts")), onlyOne(join(device.home, "cache"))];
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterAll(() => sandbox.cleanup(), 60_000);
+
+function onlyOne(folder: string): string {
+  const names = readdirSync(folder);
+  expect(names).toHaveLength(1);
+  return join(folder, names[0] ?? "");
+}
+
+function lastSegment(folder: string): string {
+  const segments = readdirSync(folder).filter((name) => /^\d{10}\.log$/.test(name));
+  return join(folder, segments.toSorted().at(-1) ?? "");
+}
 
 /** The version stands at bytes 4 to 7 of the last segment's header in every version of the format. */
-function bumpLog(folder: string): string {
-  const path = join(
-    folder,
-    readdirSync(folder)
-      .filter((name) => /^\d{10}\.log$/.test(name))
-      .toSorted()
-      .at(-1) ?? "",
-  );
+function bumpLog(path: string): void {
   const file = openSync(path, "r+");
   writeSync(file, Buffer.from([NEWER, 0, 0, 0]), 0, 4, 4);
   closeSync(file);
-  return path;
 }
 
-async function bumpDatabase(path: string): Promise<string> {
+async function bumpDatabase(path: string): Promise<void> {
   await changeDatabase(path, `PRAGMA user_version = ${NEWER}`);
-  return path;
 }
 
-function bumpMarker(path: string): string {
+function bumpMarker(path: string): void {
   const marker = JSON.parse(readFileSync(path, "utf8")) as object;
   writeFileSync(path, `${JSON.stringify({ ...marker, format: NEWER })}\n`);
-  return path;
+}
+
+/** Tests what becomes of a file that is bumped, then puts back what was there: the next test begins as this one did. */
+async function withBumped(
+  path: string,
+  bump: (path: string) => void | Promise<void>,
+  work: () => Promise<void>,
+): Promise<void> {
+  const kept = [path, `${path}-wal`, `${path}-shm`].map(
+    (each) => [each, existsSync(each) ? readFileSync(each) : undefined] as const,
+  );
+  try {
+    await bump(path);
+    const before = digestOf(path);
+    await work();
+    expect(digestOf(path)).toBe(before);
+  } finally {
+    // Nobody uses the file, unless it was not refused.
+    if (isMounted(drive)) await device.unmount(drive);
+    for (const [each, bytes] of kept)
+      if (bytes === undefined) rmSync(each, { force: true });
+      else writeFileSync(each, bytes);
+  }
 }
 
 function digestOf(path: string): string {
   return createHash("sha256").update(readFileSync(path)).digest("hex");
 }
 
-describe("a store of the server", () => {
-  test.each<[string, () => string | Promise<string>, string]>([
-    ["commit log", () => bumpLog(sandbox.path("data", "docs", "log")), `This log ${UPDATE}`],
-    ["meta store", () => bumpDatabase(sandbox.path("data", "docs", "meta", "meta.db")), `The meta store ${UPDATE}`],
-    [
-      "served folder",
-      () => bumpMarker(sandbox.path("served", ".runnel-store", "volume")),
-      `The served folder ${UPDATE.replace("written", "used")}`,
-    ],
-  ])(
-    "that a newer one wrote is refused: %s",
-    async (_, bump, sentence) => {
-      await server.stop();
-      const path = await bump();
-      const before = digestOf(path);
-      const args = ["serve", "--volume", `docs=${sandbox.path("served")}`, "--listen", "127.0.0.1:0"];
-      const ran = await run(process.execPath, [LAUNCHER, ...args, "--data", sandbox.path("data"), "--json"], {
-        env: sandbox.env,
-      });
-      expect(refusalOf(ran)).toEqual({ code: 4, kind: "Version", sentence });
-      expect(digestOf(path)).toBe(before);
-      expect(readFileSync(sandbox.path("served", "file"), "utf8")).toBe("content\n");
-    },
-    60_000,
-  );
-});
-
 describe("a store of the agent", () => {
-  const state = (): string => {
-    const mounts = sandbox.path("home", "a", "mounts");
-    return join(mounts, readdirSync(mounts)[0] ?? "");
-  };
-  const cache = (): string => {
-    const caches = sandbox.path("home", "a", "cache");
-    return join(caches, readdirSync(caches)[0] ?? "");
-  };
-  test.each<[string, () => string | Promise<string>, string]>([
-    ["journal", () => bumpLog(join(state(), "log")), `This log ${UPDATE}`],
-    ["replica", () => bumpDatabase(join(state(), "replica.sqlite")), `The replica ${UPDATE}`],
-    ["cache index", () => bumpDatabase(join(cache(), "cache.sqlite")), `The cache index ${UPDATE}`],
+  test.each<[string, () => string, (path: string) => void | Promise<void>, string]>([
+    ["journal", () => lastSegment(join(state, "log")), bumpLog, `This log ${UPDATE}`],
+    ["replica", () => join(state, "replica.sqlite"), bumpDatabase, `The replica ${UPDATE}`],
+    ["cache index", () => join(cache, "cache.sqlite"), bumpDatabase, `The cache index ${UPDATE}`],
   ])(
     "that a newer one wrote is refused: %s",
-    async (_, bump, sentence) => {
-      const path = await bump();
-      const before = digestOf(path);
-      const drive = sandbox.path("drive");
-      const ran = await sandbox.device().runnel(["mount", `${server.url}/docs`, drive, "--json"]);
-      expect(refusalOf(ran)).toEqual({ code: 4, kind: "Version", sentence });
-      expect(digestOf(path)).toBe(before);
-      expect(isMounted(drive)).toBe(false);
+    async (_, pathOf, bump, sentence) => {
+      await withBumped(pathOf(), bump, async () => {
+        const ran = await device.runnel(["mount", `${server.url}/docs`, drive, "--json"]);
+        expect(refusalOf(ran)).toEqual({ code: 4, kind: "Version", sentence });
+        expect(isMounted(drive)).toBe(false);
+      });
     },
     60_000,
   );
@@ -120,9 +114,7 @@ describe("a server", () => {
     try {
       const { port } = other.address() as { port: number };
       sandbox.shareSecret(server.port, port);
-      const ran = await sandbox
-        .device()
-        .runnel(["mount", `ws://127.0.0.1:${port}/docs`, sandbox.path("drive"), "--json"]);
+      const ran = await device.runnel(["mount", `ws://127.0.0.1:${port}/docs`, drive, "--json"]);
       const refusal = refusalOf(ran);
       return { ...refusal, sentence: refusal.sentence.replace(String(port), "PORT") };
     } finally {
@@ -148,4 +140,35 @@ describe("a server", () => {
       sentence: "127.0.0.1:PORT answers, but not as a Runnel server of this version (HTTP 404 Not Found).",
     });
   }, 60_000);
+});
+
+// Comes last: the server is down from here on.
+describe("a store of the server", () => {
+  beforeAll(async () => {
+    await server.stop();
+  });
+
+  test.each<[string, () => string, (path: string) => void | Promise<void>, string]>([
+    ["commit log", () => lastSegment(sandbox.path("data", "docs", "log")), bumpLog, `This log ${UPDATE}`],
+    ["meta store", () => sandbox.path("data", "docs", "meta", "meta.db"), bumpDatabase, `The meta store ${UPDATE}`],
+    [
+      "served folder",
+      () => sandbox.path("served", ".runnel-store", "volume"),
+      bumpMarker,
+      `The served folder ${UPDATE.replace("written", "used")}`,
+    ],
+  ])(
+    "that a newer one wrote is refused: %s",
+    async (_, pathOf, bump, sentence) => {
+      await withBumped(pathOf(), bump, async () => {
+        const args = ["serve", "--volume", `docs=${sandbox.path("served")}`, "--listen", "127.0.0.1:0"];
+        const ran = await run(process.execPath, [LAUNCHER, ...args, "--data", sandbox.path("data"), "--json"], {
+          env: sandbox.env,
+        });
+        expect(refusalOf(ran)).toEqual({ code: 4, kind: "Version", sentence });
+      });
+      expect(readFileSync(sandbox.path("served", "file"), "utf8")).toBe("content\n");
+    },
+    60_000,
+  );
 });

@@ -1,6 +1,6 @@
 // PROTOCOL.md suffices to write a client: one in Python, made from it and the vectors alone, at work with a real server
 // and a drive.
-import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, expect, jest, test } from "@jest/globals";
 import { spawnSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
@@ -20,21 +20,40 @@ const ROUND_TRIP_MS = 1500;
 
 jest.setTimeout(60_000);
 
+/** Names of volumes, one for each test, since the server is there for all tests. */
+const VOLUMES = Array.from({ length: 7 }, (_, index) => `v${index}`);
+const unused = VOLUMES.values();
+
 let sandbox: Sandbox;
 let server: ServerProcess;
+/** Name of the test's volume. */
+let volume: string;
 let served: string;
 
-beforeEach(async () => {
+const servedAs = (name: string): string => sandbox.makeFolder(name, "served");
+
+beforeAll(async () => {
   sandbox = new Sandbox();
-  served = sandbox.makeFolder("served");
-  mkdirSync(join(served, "reports/old"), { recursive: true });
-  writeFileSync(join(served, "reports/old/ü.txt"), "one\n");
-  writeFileSync(join(served, "reports/empty"), "");
-  // More than the credit that a channel begins with.
-  writeFileSync(join(served, "large.bin"), randomBytes(6_000_000));
-  symlinkSync("reports/empty", join(served, "link"));
+  for (const name of VOLUMES) {
+    const folder = servedAs(name);
+    mkdirSync(join(folder, "reports/old"), { recursive: true });
+    writeFileSync(join(folder, "reports/old/ü.txt"), "one\n");
+    writeFileSync(join(folder, "reports/empty"), "");
+    // More than the credit that a channel begins with.
+    writeFileSync(join(folder, "large.bin"), randomBytes(6_000_000));
+    symlinkSync("reports/empty", join(folder, "link"));
+  }
+  server = await sandbox.startServer({ volumes: Object.fromEntries(VOLUMES.map((name) => [name, servedAs(name)])) });
 });
-afterEach(() => sandbox.cleanup(), 60_000);
+
+beforeEach(() => {
+  const { value } = unused.next();
+  if (value === undefined) throw new Error("There are more tests than volumes.");
+  volume = value;
+  served = servedAs(volume);
+});
+
+afterAll(() => sandbox.cleanup(), 60_000);
 
 async function python<Answer>(program: string, ...args: string[]): Promise<Answer> {
   if (PYTHON === undefined) throw new Error("No Python with cbor2, websocket-client and zstandard: npm run setup");
@@ -46,7 +65,7 @@ async function python<Answer>(program: string, ...args: string[]): Promise<Answe
 }
 
 const client = async <Answer>(command: string, ...args: string[]): Promise<Answer> =>
-  python("main.py", command, `${server.url}/docs`, ...args);
+  python("main.py", command, `${server.url}/${volume}`, ...args);
 
 interface Saved {
   result: { node: number; seq: number; version: number; conflict: boolean };
@@ -54,9 +73,9 @@ interface Saved {
   needed: number;
 }
 
-/** A file of the sandbox, outside of what is served. */
+/** A file of the test, outside of what is served. */
 function local(name: string, content?: Uint8Array): string {
-  const path = sandbox.path(name);
+  const path = sandbox.path(volume, name);
   if (content !== undefined) writeFileSync(path, content);
   return path;
 }
@@ -90,7 +109,6 @@ test("in Python the golden vectors come out as they are: varints, CBOR and its k
 });
 
 test("a client in Python finds what is served, and fetches it, the second version for what it lacks of the first", async () => {
-  server = await sandbox.startServer({ volumes: { docs: served } });
   const { entries } = await client<{ entries: Record<string, Record<string, unknown>> }>("find");
   expect(Object.keys(entries).toSorted()).toEqual(
     ["large.bin", "link", "reports", "reports/empty", "reports/old", "reports/old/ü.txt"].toSorted(),
@@ -114,9 +132,8 @@ test("a client in Python finds what is served, and fetches it, the second versio
 });
 
 test("what a client in Python saves is in the served folder and on a drive; an edit of 2 MB and a small file cost less than 300 bytes", async () => {
-  server = await sandbox.startServer({ volumes: { docs: served } });
-  const drive = sandbox.makeFolder("drive");
-  await sandbox.device().mount(`${server.url}/docs`, drive);
+  const drive = sandbox.makeFolder(volume, "drive");
+  await sandbox.device().mount(`${server.url}/${volume}`, drive);
   const first = randomBytes(FILE_BYTES);
   const made = await client<Saved>("save", "reports/new.bin", local("new", first));
   expect(made.result.conflict).toBe(false);
@@ -144,23 +161,21 @@ test("what a client in Python saves is in the served folder and on a drive; an e
 });
 
 test("a client in Python puts a folder with files into a volume, new or there already, for one round trip", async () => {
-  server = await sandbox.startServer({ volumes: { docs: served } });
   const link = await sandbox.startEmulator(server.port, { rttMs: ROUND_TRIP_MS });
   const put = async (into: string): Promise<{ results: { node: number }[]; tookS: number }> =>
-    python("main.py", "put", `ws://127.0.0.1:${link.port}/docs`, into, sandbox.path("from"));
-  sandbox.makeFolder("from");
+    python("main.py", "put", `ws://127.0.0.1:${link.port}/${volume}`, into, local("from"));
+  sandbox.makeFolder(volume, "from");
   const files = ["a", "b", "c", "d"];
   for (const name of files) local(`from/${name}`, Buffer.from(`content of ${name}\n`));
   for (const folder of ["reports", "put"]) {
     const { results, tookS } = await put(folder);
     expect(results.length).toBe(1 + 2 * files.length);
     expect(1000 * tookS).toBeLessThan(2 * ROUND_TRIP_MS);
-    for (const name of files) await isServed(`${folder}/${name}`, readFileSync(sandbox.path("from", name)));
+    for (const name of files) await isServed(`${folder}/${name}`, readFileSync(local(`from/${name}`)));
   }
 });
 
 test("chunks that a client in Python names without sending them are asked for when no version has them", async () => {
-  server = await sandbox.startServer({ volumes: { docs: served } });
   const content = randomBytes(FILE_BYTES);
   const made = await client<Saved>("save", "a", local("a", content), "hope");
   expect(made.needed).toBeGreaterThan(0);
@@ -172,7 +187,6 @@ test("chunks that a client in Python names without sending them are asked for wh
 });
 
 test("a client in Python that follows all and holds the lease is told of a change, and the change waits for it", async () => {
-  server = await sandbox.startServer({ volumes: { docs: served } });
   const watched = await client<{ told: string[]; node: number; tookS: number }>("watch", "seen.txt");
   expect(watched.told).toEqual(["seen.txt"]);
   // Without its acknowledgement it would take a term.
@@ -180,8 +194,7 @@ test("a client in Python that follows all and holds the lease is told of a chang
 });
 
 test("what a client in Python must not say is answered with the error that PROTOCOL.md names", async () => {
-  server = await sandbox.startServer({ volumes: { docs: served } });
-  expect(await python("refusals.py", `${server.url}/docs`)).toEqual({
+  expect(await python("refusals.py", `${server.url}/${volume}`)).toEqual({
     "a web page": "HTTP 403",
     "no subprotocol": "HTTP 426",
     text: "closed 1003",

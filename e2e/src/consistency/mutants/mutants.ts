@@ -146,6 +146,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a kernel that is not told of a change",
+    settings: { powers: ["quiet"] },
     apply: () =>
       replace<{ deps: { drive: Pick<Drive, "putEntries" | "putNode"> } }, [readonly Change[]]>(
         FeedApplier.prototype,
