@@ -424,6 +424,8 @@ export class Connection {
     this.channels.set(id, channel);
     const held = weight + REQUEST_BYTES;
     this.held.add(held);
+    // Decoding it left about as much behind, and it may be long until it is answered.
+    passedThrough(held);
     const operation = message[0];
     this.handshake?.begun();
     Promise.resolve()
@@ -431,7 +433,6 @@ export class Connection {
       .catch((error: unknown) => channel.fail(asRunnelError(error, operation)))
       .then(() => {
         this.held.less(held);
-        passedThrough(held);
         this.handshake?.answered();
       })
       .catch((error: unknown) => this.refuse(error));
