@@ -75,7 +75,7 @@ async function withBumped(
     await work();
     expect(digestOf(path)).toBe(before);
   } finally {
-    // Nobody uses the file, unless it was not refused.
+    // Ends what uses the file, where it was not refused.
     if (isMounted(drive)) await device.unmount(drive);
     for (const [each, bytes] of kept)
       if (bytes === undefined) rmSync(each, { force: true });

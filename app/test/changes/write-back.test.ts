@@ -1,5 +1,6 @@
-// What a former process was told and did not send: laid over the tree again, sent in its order, or given up where a
-// power cut took what it needs. Journal, tree and outbox are the product's own; the server answers as a test says.
+// Puts what a former process was told, and did not send, over the tree again; sends it in its order, or gives it up
+// where a power cut took what it needs. Journal, tree and outbox are the product's own; the server answers as a test
+// says.
 import { beforeEach, expect, test } from "@jest/globals";
 import { ROOT_NODE, RunnelError, sleep } from "@runnel/shared";
 import type { TreeOperation } from "@runnel/shared/tree";
@@ -46,7 +47,7 @@ beforeEach(async () => {
   journal = await machine.open();
 });
 
-/** What the agent finds at its start: the tree is lost, or known up to what this client changed. */
+/** Starts an agent whose tree is lost, or known up to what this client changed. */
 function start(isKnown: boolean): WriteBack {
   replica = openReplica(":memory:", "boot 1");
   replica.reset(EPOCH, { ...makeState(ROOT_NODE, "folder", 1), nlink: 1 });

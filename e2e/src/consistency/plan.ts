@@ -197,7 +197,7 @@ function inTurns(plan: Plan): Plan {
     const key = `${step.client}/${step.program}`;
     const turn = Math.floor(step.atMs / TURN_MS);
     const own = random.coin(OUT_OF_TURN) ? turn : turnOf(step.client, turn);
-    // What a step writes hangs on its time: no two of a program have the same.
+    // No two of a program have the same time: what a step writes hangs on it.
     const atMs = Math.max((reached.get(key) ?? -1) + 1, own * TURN_MS + (step.atMs % TURN_MS));
     reached.set(key, atMs);
     return { ...step, atMs };

@@ -1,6 +1,6 @@
-// Nodes that were changed themselves after some commit: made, moved, or given other attributes or contents. A removal of
-// a tree in parts asks again and again as of its begin, which may be longer ago than changes are kept: what was read of
-// them for one part is known to the next.
+// Nodes that were changed themselves after some commit: made, moved, or given other attributes or contents. A removal
+// of a tree in parts asks again and again as of its begin, which may be longer ago than changes are kept: what was read
+// of them for one part is known to the next.
 import { isRunnelError } from "@runnel/shared";
 import type { MetaStore } from "../meta/meta-store.ts";
 

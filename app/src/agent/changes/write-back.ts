@@ -201,7 +201,7 @@ export class WriteBack {
     }
   }
 
-  /** What cannot be listed is no folder any more, or there is no line. */
+  /** Lists a folder; one that cannot be is no folder any more, or there is no line. */
   async #list(folder: number): Promise<void> {
     try {
       await this.#deps.list(this.#deps.real(folder));
