@@ -1,10 +1,10 @@
 // Programs on the server work in the served folder as in any other: what they do shows on every drive, and no mixture
 // of two of their states does.
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Sandbox, killGroup, mustRun, onMount, waitFor } from "../src/harness/index.ts";
-import type { Device } from "../src/harness/index.ts";
+import type { Device, ServerProcess } from "../src/harness/index.ts";
 
 /**
  * Promised are 2 s, and the kernel may answer from what it knows for one more; the rest is what a busy machine takes.
@@ -12,22 +12,35 @@ import type { Device } from "../src/harness/index.ts";
 const SHOWN_MS = 15_000;
 const LONG = process.env["RUNNEL_LONG"] === "1";
 
+/** Names of volumes, one for each test, since the server and the device are there for all tests. */
+const VOLUMES = Array.from({ length: 5 }, (_, index) => `v${index}`);
+const unused = VOLUMES.values();
+
 let sandbox: Sandbox;
+let server: ServerProcess;
+let device: Device;
+/** What the test's volume serves, and its drive. */
 let served: string;
 let drive: string;
-let device: Device;
 
-beforeEach(async () => {
+const servedAs = (volume: string): string => sandbox.makeFolder(volume, "served");
+
+beforeAll(async () => {
   sandbox = new Sandbox();
-  served = sandbox.makeFolder("served");
-  drive = sandbox.makeFolder("drive");
-  await mustRun("bash", ["-ec", FILL, "bash", served]);
-  const server = await sandbox.startServer({ volumes: { docs: served } });
+  for (const volume of VOLUMES) await mustRun("bash", ["-ec", FILL, "bash", servedAs(volume)]);
+  server = await sandbox.startServer({ volumes: Object.fromEntries(VOLUMES.map((name) => [name, servedAs(name)])) });
   device = sandbox.device();
-  await device.mount(`${server.url}/docs`, drive);
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+beforeEach(async () => {
+  const { value: volume } = unused.next();
+  if (volume === undefined) throw new Error("There are more tests than volumes.");
+  served = servedAs(volume);
+  drive = sandbox.makeFolder(volume, "drive");
+  await device.mount(`${server.url}/${volume}`, drive);
+}, 60_000);
+
+afterAll(() => sandbox.cleanup(), 60_000);
 
 const FILL = `cd "$1"; mkdir -p docs/deep other
 for i in $(seq 20); do echo "file $i" > docs/$i; done
