@@ -1,37 +1,46 @@
 // A large file that was never read comes as it is read: whoever wants its beginning waits for that, and little more
 // than what is read crosses the line.
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { createHash, randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Sandbox, onMount, quiet } from "../src/harness/index.ts";
-import type { LinkEmulator } from "../src/emulator/index.ts";
+import type { Device, LinkEmulator } from "../src/harness/index.ts";
 
 const SHAPE = { upBitsPerSecond: 20e6, downBitsPerSecond: 20e6, rttMs: 30 };
 const FILE_BYTES = 24_000_000;
 /** Bytes of its recipe, and of what is said around all that comes. */
 const AROUND_BYTES = 400_000;
 
+/** Names of volumes, one for each test: nothing of its file is on the device yet. */
+const VOLUMES = Array.from({ length: 3 }, (_, index) => `v${index}`);
+const unused = VOLUMES.values();
+
 let sandbox: Sandbox;
 let link: LinkEmulator;
+let device: Device;
 let drive: string;
 const content = randomBytes(FILE_BYTES);
 
-beforeEach(async () => {
+beforeAll(async () => {
   sandbox = new Sandbox();
-  const served = sandbox.makeFolder("served");
-  writeFileSync(join(served, "large"), content);
-  const server = await sandbox.startServer({ volumes: { docs: served } });
+  const volumes = Object.fromEntries(VOLUMES.map((name) => [name, sandbox.makeFolder(name, "served")]));
+  for (const folder of Object.values(volumes)) writeFileSync(join(folder, "large"), content);
+  const server = await sandbox.startServer({ volumes });
   link = await sandbox.startEmulator(server.port, SHAPE);
-  drive = sandbox.makeFolder("drive");
-  await sandbox.device().mount(`ws://127.0.0.1:${link.port}/docs`, drive);
+  device = sandbox.device();
+}, 60_000);
+
+beforeEach(async () => {
+  const { value: volume } = unused.next();
+  if (volume === undefined) throw new Error("There are more tests than volumes.");
+  drive = sandbox.makeFolder(volume, "drive");
+  await device.mount(`ws://127.0.0.1:${link.port}/${volume}`, drive);
   await quiet(link);
   await link.resetCounts();
-});
+}, 60_000);
 
-afterEach(async () => {
-  await sandbox.cleanup();
-});
+afterAll(() => sandbox.cleanup(), 60_000);
 
 const downBytes = async (): Promise<number> => (await link.counts()).down.sentBytes;
 

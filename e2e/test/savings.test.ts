@@ -1,6 +1,6 @@
 // Bytes that cross the wire, counted by the emulator between the processes (TCP payload both ways, headers and leases
 // included).
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Sandbox, costOf, mustRun, noise, onMount, quiet } from "../src/harness/index.ts";
@@ -8,24 +8,42 @@ import type { Device, LinkEmulator, LinkShape, ServerProcess } from "../src/harn
 
 const MB = 1_000_000;
 
+/** As long as all tests together may take. */
+const SANDBOX_MS = 15 * 60_000;
+/** Names of volumes, one for each test: what a server knows of contents, it knows in one volume. */
+const VOLUMES = Array.from({ length: 4 }, (_, index) => `v${index}`);
+const unused = VOLUMES.values();
+
 let sandbox: Sandbox;
 let server: ServerProcess;
-let link: LinkEmulator;
 let device: Device;
+/** Volume of the test, its folder, and the drive, behind a line of its own. */
+let volume: string;
+let place: string;
+let link: LinkEmulator;
 let drive: string;
 
-beforeEach(async () => {
-  sandbox = new Sandbox();
-  server = await sandbox.startServer({ volumes: { docs: sandbox.makeFolder("served") } });
+const servedAs = (name: string): string => sandbox.makeFolder(name, "served");
+
+beforeAll(async () => {
+  sandbox = new Sandbox(SANDBOX_MS);
+  server = await sandbox.startServer({ volumes: Object.fromEntries(VOLUMES.map((name) => [name, servedAs(name)])) });
+  device = sandbox.device();
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+beforeEach(() => {
+  const { value } = unused.next();
+  if (value === undefined) throw new Error("There are more tests than volumes.");
+  volume = value;
+  place = sandbox.path(volume);
+});
+
+afterAll(() => sandbox.cleanup(), 60_000);
 
 async function mountThrough(shape: Partial<LinkShape>): Promise<void> {
   link = await sandbox.startEmulator(server.port, shape);
-  device = sandbox.device();
-  drive = sandbox.makeFolder("drive");
-  await device.mount(`ws://127.0.0.1:${link.port}/docs`, drive);
+  drive = sandbox.makeFolder(volume, "drive");
+  await device.mount(`ws://127.0.0.1:${link.port}/${volume}`, drive);
 }
 
 function cost(script: string, ...args: string[]): Promise<number> {
@@ -35,14 +53,15 @@ function cost(script: string, ...args: string[]): Promise<number> {
 describe("bytes on the wire", () => {
   test("an insertion at the front of 20 MB costs < 100 KB; the same content again < 1 KB; a copy within the drive < 100 KB", async () => {
     await mountThrough({});
-    const source = sandbox.path("source.bin");
-    writeFileSync(source, noise(20 * MB, 1));
+    const source = join(place, "source.bin");
+    const bytes = noise(20 * MB, 1);
+    writeFileSync(source, bytes);
     const first = await cost('cp "$2" "$1/big.bin"', source);
     expect(first).toBeGreaterThan(19 * MB);
     expect(first).toBeLessThan(20.6 * MB);
 
-    const edited = sandbox.path("edited.bin");
-    writeFileSync(edited, Buffer.concat([Buffer.alloc(100), noise(20 * MB, 1)]));
+    const edited = join(place, "edited.bin");
+    writeFileSync(edited, Buffer.concat([Buffer.alloc(100), bytes]));
     const inserted = await cost('cp "$2" "$1/big.bin"', edited);
     expect(inserted).toBeLessThan(100_000);
 
@@ -60,7 +79,7 @@ describe("bytes on the wire", () => {
 
   test("a byte changed in a file of 300 MB costs < 5 KB, also once most of it is cut off", async () => {
     await mountThrough({});
-    const source = sandbox.path("source.bin");
+    const source = join(place, "source.bin");
     writeFileSync(source, noise(20 * MB, 3));
     await cost('truncate -s 280M "$1/big.bin"; cat "$2" >>"$1/big.bin"', source);
     const edit = 'printf X | dd of="$1/big.bin" bs=1 seek="$2" conv=notrunc status=none';
@@ -71,20 +90,20 @@ describe("bytes on the wire", () => {
     // The file keeps its large chunks.
     expect(await cost('truncate -s 100M "$1/big.bin"')).toBeLessThan(5_000);
     expect(await cost(edit, "99000000")).toBeLessThan(5_000);
-    const served = sandbox.path("served", "big.bin");
+    const served = join(servedAs(volume), "big.bin");
     const stdout = await onMount('sha256sum <"$1/big.bin"; sha256sum <"$2"', [drive, served]);
     expect(new Set(stdout.trim().split("\n")).size).toBe(1);
   }, 180_000);
 
   test("a second client with an old version fetches only what changed", async () => {
     await mountThrough({});
-    const source = sandbox.path("source.bin");
+    const source = join(place, "source.bin");
     writeFileSync(source, noise(8 * MB, 2));
     await cost('cp "$2" "$1/big.bin"', source);
     const otherLink = await sandbox.startEmulator(server.port);
     const other = sandbox.device("b");
-    const otherDrive = sandbox.makeFolder("drive-b");
-    await other.mount(`ws://127.0.0.1:${otherLink.port}/docs`, otherDrive);
+    const otherDrive = sandbox.makeFolder(volume, "drive-b");
+    await other.mount(`ws://127.0.0.1:${otherLink.port}/${volume}`, otherDrive);
     const read = async (): Promise<string> =>
       await onMount('sha256sum < "$1/big.bin"', [otherDrive], { deadlineMs: 60_000 });
     await read();
@@ -100,7 +119,7 @@ describe("bytes on the wire", () => {
 
   test("a compressible new file at 20 Mbit/s, 30 ms costs at most its zstd -3 size + 5 %, and stats agrees within 1 %", async () => {
     await mountThrough({ upBitsPerSecond: 20e6, downBitsPerSecond: 20e6, rttMs: 30 });
-    const source = sandbox.path("source.js");
+    const source = join(place, "source.js");
     await mustRun("sh", [
       "-c",
       'find "$1/zod" "$1/@types/node" -name "*.ts" -type f | LC_ALL=C sort | xargs cat > "$2"',

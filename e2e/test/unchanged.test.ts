@@ -1,5 +1,5 @@
 // A file that is saved as it was: its time is new, and nothing else, unless somebody else has saved it meanwhile.
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Sandbox, noise, onMount, run, waitFor } from "../src/harness/index.ts";
@@ -8,29 +8,35 @@ import type { Device } from "../src/harness/index.ts";
 const SLOW_MS = 60_000;
 const LONG_AGO_S = 1_500_000_000;
 
+interface Client {
+  device: Device;
+  drive: string;
+}
+
 let sandbox: Sandbox;
 let served: string;
-let url: string;
+/** Two clients of one volume, where each test has a file of its own, and contents that no other has. */
+let one: Client;
+let other: Client;
 
-beforeEach(async () => {
+beforeAll(async () => {
   sandbox = new Sandbox();
   served = sandbox.makeFolder("served");
-  ({ url } = await sandbox.startServer({ volumes: { docs: served } }));
-}, 60_000);
+  const { url } = await sandbox.startServer({ volumes: { docs: served } });
+  const mounted = async (name: string): Promise<Client> => {
+    const [device, drive] = [sandbox.device(name), sandbox.makeFolder(`drive-${name}`)];
+    await device.mount(`${url}/docs`, drive);
+    return { device, drive };
+  };
+  [one, other] = [await mounted("one"), await mounted("other")];
+}, SLOW_MS);
 
-afterEach(() => sandbox.cleanup(), 60_000);
-
-async function mounted(name: string): Promise<{ device: Device; drive: string }> {
-  const [device, drive] = [sandbox.device(name), sandbox.makeFolder(`drive-${name}`)];
-  await device.mount(`${url}/docs`, drive);
-  return { device, drive };
-}
+afterAll(() => sandbox.cleanup(), SLOW_MS);
 
 test(
   "a save of the same content makes the time new here, for others and in the folder, and sends no content",
   async () => {
-    const [one, other] = [await mounted("one"), await mounted("other")];
-    const source = sandbox.path("source");
+    const source = sandbox.path("same");
     writeFileSync(source, noise(300_000, 1));
     await onMount('cp "$2" "$1/f"; touch -d @1500000000 "$1/f"', [one.drive, source]);
     await one.device.stats(one.drive, { reset: true });
@@ -57,24 +63,23 @@ test(
 test(
   "over what another client has saved meanwhile it is a save like any other: the last one stays, and the conflict is told",
   async () => {
-    const [one, other] = [await mounted("one"), await mounted("other")];
     const [source, theirs, signs] = [sandbox.path("source"), sandbox.path("theirs"), sandbox.makeFolder("signs")];
-    writeFileSync(source, noise(300_000, 1));
-    writeFileSync(theirs, noise(300_000, 2));
-    await onMount('cp "$2" "$1/f"', [one.drive, source]);
+    writeFileSync(source, noise(300_000, 2));
+    writeFileSync(theirs, noise(300_000, 3));
+    await onMount('cp "$2" "$1/both"', [one.drive, source]);
     const script =
-      'exec 3<>"$1/f"; touch "$3/open"; while [ ! -e "$3/go" ]; do sleep 0.05; done; cat "$2" >&3; exec 3>&-';
+      'exec 3<>"$1/both"; touch "$3/open"; while [ ! -e "$3/go" ]; do sleep 0.05; done; cat "$2" >&3; exec 3>&-';
     const late = run("bash", ["-c", script, "bash", one.drive, source, signs], { deadlineMs: SLOW_MS });
     await waitFor(() => existsSync(join(signs, "open")), SLOW_MS, "the file to be open");
-    await onMount('cp "$2" "$1/f"', [other.drive, theirs]);
+    await onMount('cp "$2" "$1/both"', [other.drive, theirs]);
     writeFileSync(join(signs, "go"), "");
     expect(await late).toMatchObject({ code: 0, stderr: "" });
     await one.device.flush(one.drive, { up: true });
-    expect(Buffer.compare(readFileSync(join(served, "f")), readFileSync(source))).toBe(0);
+    expect(Buffer.compare(readFileSync(join(served, "both")), readFileSync(source))).toBe(0);
     for (const { drive } of [one, other])
-      expect(await onMount('cmp "$1/f" "$2" && echo same', [drive, source])).toBe("same\n");
+      expect(await onMount('cmp "$1/both" "$2" && echo same', [drive, source])).toBe("same\n");
     const [mount] = (await one.device.status())["mounts"] as { conflicts: { path: string }[] }[];
-    expect(mount?.conflicts.map(({ path }) => path)).toEqual(["f"]);
+    expect(mount?.conflicts.map(({ path }) => path)).toEqual(["both"]);
   },
   SLOW_MS,
 );
