@@ -10,7 +10,7 @@ import type { Device, LinkEmulator, ServerProcess } from "../src/harness/index.t
 const MB = 1_000_000;
 const EDITS = 12;
 
-/** As long as all tests together may take. */
+/** Time that all tests together may take. */
 const SANDBOX_MS = 30 * 60_000;
 /** Names of volumes, one for each test: what a server knows of contents, it knows in one volume. */
 const VOLUMES = Array.from({ length: 5 }, (_, index) => `v${index}`);

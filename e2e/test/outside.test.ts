@@ -19,7 +19,7 @@ const unused = VOLUMES.values();
 let sandbox: Sandbox;
 let server: ServerProcess;
 let device: Device;
-/** What the test's volume serves, and its drive. */
+/** Folder that the test's volume serves, and its drive. */
 let served: string;
 let drive: string;
 

@@ -8,7 +8,7 @@ import type { Device, LinkEmulator, LinkShape, ServerProcess } from "../src/harn
 
 const MB = 1_000_000;
 
-/** As long as all tests together may take. */
+/** Time that all tests together may take. */
 const SANDBOX_MS = 15 * 60_000;
 /** Names of volumes, one for each test: what a server knows of contents, it knows in one volume. */
 const VOLUMES = Array.from({ length: 4 }, (_, index) => `v${index}`);
