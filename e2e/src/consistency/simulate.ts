@@ -244,7 +244,7 @@ class World {
     const { client, path, beganMs, endedMs } = call;
     const refusals = [
       `The file ${path.slice(path.lastIndexOf("/") + 1)} could not be created`,
-      `What was done here to ${path} could not be done on the server`,
+      `${path} could not be `,
     ];
     const isTold = clients.some(
       ({ name, problems }) =>

@@ -116,7 +116,7 @@ export class WriteBack {
     this.#countOffline();
     const { clock, journal, pending, pathOf } = this.#deps;
     const timeNs = clock.wallNs();
-    const operation = operationAt(timeNs);
+    const operation = this.#asSeen(operationAt(timeNs));
     const { change } = planOperation(pending.rows(journal.instance), operation, timeNs, journal.instance);
     if (change === undefined) return { change, recorded: Promise.resolve() };
     const path = pathOf(operation);
@@ -311,6 +311,13 @@ export class WriteBack {
       ({ node, n, instance, baseVersion }) =>
         node === operation.node && n < record.n && instance === record.instance && baseVersion === 0,
     );
+  }
+
+  /** Lets a file that is moved to a name which is free here take it from nobody who has it by then. */
+  #asSeen(operation: TreeOperation): TreeOperation {
+    if (operation.op !== "rename" || operation.how !== "replace") return operation;
+    const isFree = this.#deps.pending.lookup(operation.toFolder, operation.toName).is === "absent";
+    return isFree ? { ...operation, how: "keep" } : operation;
   }
 
   /** Names nodes as the server knows them: what an operation on its way makes is its result, −n ([W63]). */

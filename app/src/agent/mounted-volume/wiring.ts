@@ -5,6 +5,7 @@ import { WINDOWS_PERSON } from "@runnel/native/drive";
 import { checkResult, isRunnelError } from "@runnel/shared";
 import { NodeReserve } from "../changes/node-reserve.ts";
 import { OwnChanges } from "../changes/own-changes.ts";
+import { refusalSentence } from "../changes/refusal.ts";
 import { WriteBack } from "../changes/write-back.ts";
 import { Contents } from "../drive/contents.ts";
 import { EarlyNames } from "../drive/early-names.ts";
@@ -124,12 +125,15 @@ export function wire(deps: MountDeps) {
     list: (folder) => tree.entries(folder),
     answersOffline: () => void connection.figures.offlineAnswers++,
     refused: ({ record, names }, error) => {
-      const { operation, path } = record;
+      const { operation } = record;
       const { node } = error.detail;
-      const isOther = operation.op === "make" && error.kind === "Exists" && node !== undefined;
+      const isFile = operation.op === "make" && operation.attributes.type === "file";
+      const isOther = isFile && error.kind === "Exists" && node !== undefined && tree.known(node)?.type === "file";
       if (isOther) tree.bind(operation.node, node);
       for (const [folder] of names) drive.dropFolder(folder);
-      if (!isOther) problem(`What was done here to ${path} could not be done on the server: ${error.message}`);
+      const isGone = (tree.known(operation.node)?.nlink ?? 0) === 0;
+      const sentence = isOther ? undefined : refusalSentence(record, error, isGone);
+      if (sentence !== undefined) problem(sentence);
     },
   });
   const saving = wireSaving({

@@ -1,0 +1,33 @@
+// Sentences about changes that programs were told of and the server refused when they came to it: what others did
+// meanwhile stands then.
+import type { ErrorKind, RunnelError } from "@runnel/shared";
+import type { TreeOperation } from "@runnel/shared/tree";
+import type { JournalOperation } from "../journal/journal.ts";
+
+const WHY: Partial<Record<ErrorKind, string>> = {
+  Exists: "something else has that name there.",
+  NotFound: "it was removed or renamed elsewhere.",
+  Stale: "it was removed or renamed elsewhere.",
+  NotEmpty: "something was put into it elsewhere.",
+  NotFolder: "what it is in is no folder there.",
+};
+
+/**
+ * Says what could not be done, and why. `isGone`: the file has no name any more. @returns undefined where it came to
+ * what programs were told all the same.
+ */
+export function refusalSentence(
+  { operation, path }: JournalOperation,
+  { kind, message }: RunnelError,
+  isGone: boolean,
+): string | undefined {
+  if (operation.op === "remove" && kind === "NotFound" && isGone) return undefined;
+  return `${path} could not be ${doneIn(operation)} on the server: ${WHY[kind] ?? message}`;
+}
+
+function doneIn(operation: TreeOperation): string {
+  if (operation.op === "make") return "made";
+  if (operation.op === "link") return "linked";
+  if (operation.op === "remove") return "removed";
+  return operation.op === "rename" ? `renamed to ${operation.toName}` : "changed";
+}
