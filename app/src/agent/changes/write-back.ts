@@ -61,6 +61,8 @@ export class WriteBack {
   /** Changes of a former process that are not shown, since nobody here knows what is in their folders; in order. */
   #hidden: TreeChange[] = [];
   #showing: Promise<void> | undefined;
+  /** A power cut took contents of a former process: the journal is asked for which, and goes through all for that. */
+  #hasDamaged = false;
 
   constructor(deps: WriteBackDeps) {
     this.#deps = deps;
@@ -161,6 +163,7 @@ export class WriteBack {
     const { changes, journal } = this.#deps;
     const operations = journal.operations();
     if (!this.isOn && operations.length === 0) return;
+    this.#hasDamaged = journal.unverified().length > 0;
     const left: (Save | TreeChange)[] = [...saves];
     for (const record of operations) {
       const lost = this.#lostContent(record);
@@ -307,7 +310,8 @@ export class WriteBack {
     if (operation.op !== "rename" && operation.op !== "link") return undefined;
     const { journal, changes } = this.#deps;
     const refused = changes.savesOf(operation.node).filter((save) => isGivenUp(save) && !this.outbox.has(save));
-    return [...journal.unverified(), ...refused.map((save) => save.record)].find(
+    const damaged = this.#hasDamaged ? journal.unverified() : [];
+    return [...damaged, ...refused.map((save) => save.record)].find(
       ({ node, n, instance, baseVersion }) =>
         node === operation.node && n < record.n && instance === record.instance && baseVersion === 0,
     );
