@@ -53,9 +53,7 @@ export async function removalsOf(
     });
   if (state.type !== "folder") throw new RunnelError("NotFolder", "removeAll", `Node ${node} is not a folder.`);
   const found = tree.isPartial ? await someBelow(meta, state, itself) : (await below(meta, state, itself)).toReversed();
-  // Read for each part: by the last one the first changes may not be kept any more.
-  if (tree.isPartial) await laterChanges.since(tree.asOf);
-  await mustBeUnchanged(laterChanges, found, tree.asOf);
+  await mustBeUnchanged(laterChanges, found, tree);
   for (const { removal } of found) {
     const checked = removal.isFolder ? content.checkExcluded(removal.node) : undefined;
     if (checked !== undefined) await checked;
@@ -127,10 +125,15 @@ async function someBelow(meta: MetaStore, top: NodeState, removal: Removal): Pro
 }
 
 /** A folder is not changed by what was removed from it, and new names in it are looked at themselves. @throws Stale. */
-async function mustBeUnchanged(laterChanges: LaterChanges, found: readonly Found[], asOf: number): Promise<void> {
+async function mustBeUnchanged(
+  laterChanges: LaterChanges,
+  found: readonly Found[],
+  { asOf, isPartial }: WholeTree,
+): Promise<void> {
   const later = found.filter(({ state }) => state.seq > asOf).map(({ state }) => state);
   const isDoubtful = later.some(({ type }) => type === "folder");
-  const itself = isDoubtful ? await laterChanges.since(asOf) : undefined;
+  // Read for each part: by the last one the first changes may not be kept any more.
+  const itself = isDoubtful || isPartial ? await laterChanges.since(asOf) : undefined;
   const changed = later.filter(({ type, node }) => type !== "folder" || (itself?.has(node) ?? true));
   if (changed.length === 0) return;
   const nodes = changed.slice(0, LIMITS.changedNodes).map(({ node }) => node);
