@@ -97,6 +97,15 @@ describe("a sandbox", () => {
     expect(existsSync(sandbox.folder)).toBe(false);
   });
 
+  test("outlasts a program without its mark that still writes for a moment", async () => {
+    const busy = sandbox.makeFolder("busy");
+    const script = 'for i in {1..100000}; do : > "$0/$i" || exit; (( SECONDS < 2 )) || exit 0; done';
+    spawn("bash", ["-c", script, busy], { env: { PATH: process.env["PATH"] }, stdio: "ignore" });
+    await waitFor(() => existsSync(join(busy, "500")), 15_000, "files");
+    expect(await sandbox.cleanup()).toMatchObject({ left: [] });
+    expect(existsSync(sandbox.folder)).toBe(false);
+  });
+
   test(
     "ends with the test process, whatever became of it",
     async () => {

@@ -13,6 +13,8 @@ export const SANDBOX_MARK = "RUNNEL_SANDBOX";
 
 /** Half a million small files, on a busy disk. */
 const REMOVE_MS = 600_000;
+/** Time for processes to end that wrote over their environment, as those of Chromium do, and so lost the mark. */
+const UNMARKED_MS = 5000;
 
 export interface Swept {
   mounts: string[];
@@ -75,8 +77,13 @@ export async function sweep(folder: string): Promise<Swept> {
   swept.left.push(...mountsBelow(folder).map(({ mountpoint }) => `mount ${mountpoint}`));
   // Never through a mount: that would remove a served folder's files.
   if (swept.left.length === 0) {
-    const removed = await run("rm", ["-rf", "--one-file-system", folder], { deadlineMs: REMOVE_MS });
-    if (removed.code !== 0) swept.left.push(`files: ${removed.stderr.trim()}`);
+    let refusal = "";
+    const isRemoved = async (): Promise<boolean> => {
+      const removed = await run("rm", ["-rf", "--one-file-system", folder], { deadlineMs: REMOVE_MS });
+      refusal = removed.stderr.trim();
+      return removed.code === 0;
+    };
+    await waitFor(isRemoved, UNMARKED_MS, "files to go").catch(() => swept.left.push(`files: ${refusal}`));
   }
   return swept;
 }
