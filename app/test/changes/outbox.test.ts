@@ -63,7 +63,7 @@ function ask(queued: Queued, after: readonly number[]): Promise<void> {
 function change(n: number, nodes: readonly number[] = []): TreeChange {
   const operation = { op: "setAttr", node: nodes[0] ?? 1, change: {} } as const;
   const record = { n, instance: "i", epoch: "e", timeNs: 0n, path: "", operation };
-  return { n, state: "recorded", isAwaited: false, names: [], nodes, record };
+  return { n, state: "recorded", isAwaited: false, names: [], nodes, record, content: undefined };
 }
 
 function save(n: number, node: number, sizeBytes = 10): Save {

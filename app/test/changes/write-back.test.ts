@@ -35,6 +35,7 @@ let machine: JournalMachine;
 let journal: Journal;
 let replica: Replica;
 let pending: PendingTree;
+let changes: OwnChanges;
 let isConnected: boolean;
 let sent: { what: string; after: readonly number[] }[];
 let refused: string[];
@@ -53,7 +54,7 @@ function start(isKnown: boolean): WriteBack {
   replica.reset(EPOCH, { ...makeState(ROOT_NODE, "folder", 1), nlink: 1 });
   if (isKnown) listRoot();
   pending = new PendingTree(replica, (node) => node);
-  const changes = new OwnChanges(journal);
+  changes = new OwnChanges(journal);
   const unanswered = new Promise<never>(() => undefined);
   const session = { isResponsive: true, mayOnlyRead: false, writeLease: { isHeld: true } };
   const writeBack = new WriteBack({
@@ -208,3 +209,26 @@ test.each([
     expect(shown("file")).toBe(isAgain ? FILE : 5);
   },
 );
+
+test("gives up a file's name, durably, before its content is given up: one on its way once that has failed", async () => {
+  for (const isSent of [false, true]) {
+    [isConnected, sent, refused, answer] = [isSent, [], [], undefined];
+    machine = new JournalMachine();
+    journal = await machine.open();
+    const made = await left(MAKE);
+    await leftContent(100);
+    const renamed = await left(RENAME);
+    await again();
+    const writeBack = start(true);
+    await machine.clock.advance(1);
+    const [content] = changes.saves();
+    if (content === undefined) throw new Error("There is no content.");
+    expect(changes.namedWith(content).map(({ n, state }) => [n, state])).toEqual([
+      [renamed, isSent ? "sent" : "recorded"],
+    ]);
+    await writeBack.dropNames(content);
+    expect(journal.operations().map(({ n }) => n)).toEqual([made]);
+    expect(refused).toEqual(isSent ? [] : ["file: The server does not have what was saved in new."]);
+    expect(shown("file")).toBe(isSent ? FILE : 5);
+  }
+});

@@ -66,6 +66,8 @@ export interface TreeChange extends OwnChange {
   record: JournalOperation;
   /** Nodes that it changes. */
   nodes: readonly number[];
+  /** The unsent content that the file had which it gives a name: others see the name with it, or not at all. */
+  content: Save | undefined;
 }
 
 export function isMake(change: OwnChange): change is Make {

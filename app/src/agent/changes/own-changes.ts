@@ -96,6 +96,13 @@ export class OwnChanges {
     return this.#saves;
   }
 
+  /** Changes by which a file got a name while it had that content, which is to be at the server before. */
+  namedWith(save: Save): TreeChange[] {
+    return this.of(save.node)
+      .filter((change) => isTreeChange(change))
+      .filter(({ content }) => content === save);
+  }
+
   /** Changes of names and attributes that programs were told of before the server. */
   treeChanges(): ReadonlySet<TreeChange> {
     return this.#treeChanges;

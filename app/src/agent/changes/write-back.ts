@@ -61,8 +61,6 @@ export class WriteBack {
   /** Changes of a former process that are not shown, since nobody here knows what is in their folders; in order. */
   #hidden: TreeChange[] = [];
   #showing: Promise<void> | undefined;
-  /** A power cut took contents of a former process: the journal is asked for which, and goes through all for that. */
-  #hasDamaged = false;
 
   constructor(deps: WriteBackDeps) {
     this.#deps = deps;
@@ -163,10 +161,10 @@ export class WriteBack {
     const { changes, journal } = this.#deps;
     const operations = journal.operations();
     if (!this.isOn && operations.length === 0) return;
-    this.#hasDamaged = journal.unverified().length > 0;
+    const damaged = journal.unverified();
     const left: (Save | TreeChange)[] = [...saves];
     for (const record of operations) {
-      const lost = this.#lostContent(record);
+      const lost = damaged.find((commit) => isOnlyContentOf(record, commit));
       const change = lost === undefined ? this.#plan(record) : undefined;
       const own = this.#begin(record, change === "unknown" ? undefined : change);
       changes.step(own, "record");
@@ -258,7 +256,9 @@ export class WriteBack {
     if (change !== undefined) pending.add(record.n, change, xattrOf(record));
     const names = change?.bindings.map(({ folder, name, node }) => [folder, name, node] as const) ?? [];
     const nodes = change?.nodes.map(({ node }) => node) ?? [record.operation.node, ...foldersOf(record.operation)];
-    return changes.add<TreeChange>({ n: record.n, state: "begun", isAwaited: false, names, nodes, record });
+    const had = givesName(record) ? changes.savesOf(record.operation.node).filter((save) => save.n < record.n) : [];
+    const content = had.findLast(isUnsent);
+    return changes.add<TreeChange>({ n: record.n, state: "begun", isAwaited: false, names, nodes, record, content });
   }
 
   async #record(own: TreeChange, expected: Disposable): Promise<void> {
@@ -283,8 +283,7 @@ export class WriteBack {
     try {
       if (own.record.epoch !== epoch() || instance !== journal.instance)
         throw new RunnelError("Epoch", operation.op, "The volume was made anew.");
-      const lost = this.#lostContent(own.record);
-      if (lost !== undefined) throw hasNoContent(lost);
+      if (own.content !== undefined && this.#isLost(own.content)) throw hasNoContent(own.content.record);
       const { node, seq } = await operations.sendRecorded(n, this.#asAsked(operation), timeNs, after);
       if (operation.op === "make" && operation.attributes.type === "folder") madeFolder(operation, node, seq);
     } catch (error) {
@@ -302,19 +301,24 @@ export class WriteBack {
   }
 
   /**
-   * Returns the only content of the file that a change would give another name, where the server will not have it: an
-   * empty file is not to take the place of one that is saved.
+   * Gives up the names that a file got with a content, before that is given up: an empty file is not to take the place
+   * of one that is saved.
    */
-  #lostContent(record: JournalOperation): JournalCommit | undefined {
-    const { operation } = record;
-    if (operation.op !== "rename" && operation.op !== "link") return undefined;
-    const { journal, changes } = this.#deps;
-    const refused = changes.savesOf(operation.node).filter((save) => isGivenUp(save) && !this.outbox.has(save));
-    const damaged = this.#hasDamaged ? journal.unverified() : [];
-    return [...damaged, ...refused.map((save) => save.record)].find(
-      ({ node, n, instance, baseVersion }) =>
-        node === operation.node && n < record.n && instance === record.instance && baseVersion === 0,
-    );
+  async dropNames(content: Save): Promise<void> {
+    const { changes, journal } = this.#deps;
+    for (const own of changes.namedWith(content)) {
+      // A change on its way fails as its content does, and is given up then.
+      await journal.done(own.record.instance, own.n);
+      if (own.state === "recorded") changes.step(own, "fail");
+      if (own.state === "unsent") await this.#refused(own, hasNoContent(content.record));
+    }
+    this.outbox.pump();
+  }
+
+  /** Says whether the server will not have a content. */
+  #isLost(content: Save): boolean {
+    if (content.version !== undefined) return false;
+    return content.state === "settled" || (isGivenUp(content) && !this.outbox.has(content));
   }
 
   /** Lets a file that is moved to a name which is free here take it from nobody who has it by then. */
@@ -355,6 +359,22 @@ function isGivenUp({ state, failure }: Save): boolean {
 
 function hasNoContent({ path }: JournalCommit): RunnelError {
   return new RunnelError("Lost", "change names", `The server does not have what was saved in ${path}.`);
+}
+
+/** Says whether a change gives a name to a file that was there before. */
+function givesName({ operation }: JournalOperation): boolean {
+  return operation.op === "rename" || operation.op === "link";
+}
+
+/** Says whether a file had no other content than that when a change gave it a name. */
+function isOnlyContentOf(change: JournalOperation, { node, instance, n, baseVersion }: JournalCommit): boolean {
+  const isBefore = node === change.operation.node && instance === change.instance && n < change.n;
+  return givesName(change) && isBefore && baseVersion === 0;
+}
+
+/** Says whether the journal has a content which the server does not have yet. */
+function isUnsent({ state, version }: Save): boolean {
+  return state !== "begun" && version === undefined;
 }
 
 /** Lists the folders that must be known for a change to be planned. */

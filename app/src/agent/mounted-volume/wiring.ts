@@ -142,6 +142,7 @@ export function wire(deps: MountDeps) {
     ...reading,
     writeBack,
     isQueued: (save) => writeBack.outbox.has(save),
+    dropNames: (save) => writeBack.dropNames(save),
     transfers: connection.watch.transfers,
     likelyBases,
     epoch: () => lifecycle.epoch,

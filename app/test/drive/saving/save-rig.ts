@@ -46,6 +46,8 @@ export class SaveRig {
   /** Programs are answered before the server, and what they save waits here for its turn. */
   isAsync = false;
   readonly queued: Save[] = [];
+  /** Contents whose files' names were given up, and how many contents the journal had then. */
+  readonly dropped: { save: Save; pending: number }[] = [];
   /** Outcomes of the next requests; the last is repeated. */
   writes: (() => Promise<void>)[] = [async () => undefined];
   makes: (() => Promise<void>)[] = [async () => undefined];
@@ -114,6 +116,7 @@ export class SaveRig {
       copies,
       contents,
       isQueued: () => false,
+      dropNames: async (save: Save) => void this.dropped.push({ save, pending: journal.pending().length }),
     } as unknown as ConstructorParameters<typeof UnsentSaves>[0]);
     const drive = { committed: (id: number) => void this.committed.push(id), rebase: () => false };
     const given = { give: () => undefined, holdsOf: () => 0, release: () => false };

@@ -1,7 +1,7 @@
 // Saves and the changes that they are: what they need of the server, what is shown of them, and which of them takes the
 // place of which.
 import { describe, expect, test } from "@jest/globals";
-import type { Save } from "../../../src/agent/changes/own-change.ts";
+import type { Save, TreeChange } from "../../../src/agent/changes/own-change.ts";
 import type { ChangeEvent, ChangeState } from "../../../src/agent/changes/change-states.ts";
 import { OwnChanges } from "../../../src/agent/changes/own-changes.ts";
 import { type Lineage, Saves } from "../../../src/agent/drive/saving/saves.ts";
@@ -70,6 +70,14 @@ function unsentOf(saves: Rig, n: number, file: number): Save {
   const save = inState(saves, "unsent", n, file);
   saves.show(save);
   return save;
+}
+
+/** A file gets a name while it has a content that is not sent yet. */
+function named(saves: Rig, n: number, content: Save): TreeChange {
+  const operation = { op: "link", node: NODE, folder: 1, name: `name-${n}` } as const;
+  const record = { n, instance: HERE, epoch: EPOCH, timeNs: 0n, operation, path: "f" };
+  const how = { state: "recorded", isAwaited: false, names: [], nodes: [NODE] } as const;
+  return saves.changes.add<TreeChange>({ n, record, content, ...how });
 }
 
 function lineageOf(saves: Saves, file: number, baseVersion: number): Lineage {
@@ -184,6 +192,35 @@ describe("an unsent save", () => {
     // Another program that had opened the first has not seen the second.
     expect(lineageOf(saves, 3, older.shownAs)).toMatchObject({ below: older.record, replaces: [] });
     expect(lineageOf(saves, 3, newer.shownAs)).toMatchObject({ below: newer.record, replaces: [newer] });
+  });
+
+  test("with which its file got a name is kept: a later save follows it, and so does one after the next name", () => {
+    const saves = new Rig();
+    const first = unsentOf(saves, 1, 1);
+    const naming = named(saves, 2, first);
+    const lineage = lineageOf(saves, 1, 7);
+    expect(lineage).toMatchObject({ follows: first, replaces: [] });
+    const second = saves.begin(() => recordOf(3), 1, first);
+    saves.recorded(second, []);
+    expect(lineageOf(saves, 1, 7)).toMatchObject({ follows: first, replaces: [second] });
+    named(saves, 4, second);
+    expect(lineageOf(saves, 1, 7)).toMatchObject({ follows: second, replaces: [] });
+    expect(saves.removed(NODE)).toEqual([]);
+    expect([first.state, second.state]).toEqual(["unsent", "recorded"]);
+    for (const event of ["send", "answer", "settle"] as const) saves.changes.step(naming, event);
+    expect(saves.removed(NODE)).toEqual([first]);
+  });
+
+  test("that another one has taken the place of while its file got a name leaves that name to it", () => {
+    for (const isRemoved of [false, true]) {
+      const saves = new Rig();
+      const first = unsentOf(saves, 1, 1);
+      const second = saves.begin(() => recordOf(2), 1);
+      const naming = named(saves, 3, first);
+      if (isRemoved) saves.removed(NODE);
+      saves.recorded(second, [first]);
+      expect([naming.content, first.state, second.state]).toEqual([second, "settled", "recorded"]);
+    }
   });
 
   test("that has been sent meanwhile is the base of what its program saves next", () => {

@@ -310,6 +310,7 @@ describe("what a person gives up", () => {
     await rig.unsent.discard(record);
     expect(rig.unsent.isEmpty).toBe(true);
     expect(rig.journal.pending()).toEqual([]);
+    expect(rig.dropped).toMatchObject([{ save: { n: record.n }, pending: 1 }]);
   });
 });
 
@@ -381,6 +382,8 @@ describe("in mode async, a save of a content that is on its way", () => {
     await rig.sendInTurn(first);
     expect([first.state, isFollowing(second)]).toEqual(["settled", false]);
     expect(rig.journal.pending()).toMatchObject([{ n: second.n, baseVersion: VERSION }]);
+    // Before it is ended: after a kill its file must not get a name without it.
+    expect(rig.dropped).toEqual([{ save: first, pending: 2 }]);
     await rig.sendInTurn(second);
     expect(rig.asked.at(-1)).toMatchObject({ n: second.n, base: VERSION, layers: 2 });
     expect(rig.unsent.isEmpty).toBe(true);

@@ -67,7 +67,10 @@ export class Saves {
   /** The journal has recorded it, and has ended by that the ones that `lineage` says it replaces. */
   recorded(save: Save, replaces: readonly Save[]): void {
     this.#changes.step(save, "record");
-    if (this.#removed.has(save.record.node)) this.#changes.step(save, "drop");
+    // A file that got a name meanwhile got it with this one's content.
+    for (const change of replaces.flatMap((former) => this.#changes.namedWith(former)))
+      if (change.n > save.n) change.content = save;
+    if (this.#removed.has(save.record.node) && !this.#isNamedWith(save)) this.#changes.step(save, "drop");
     this.replaced(save, replaces);
   }
 
@@ -172,20 +175,21 @@ export class Saves {
     const isShownLater = shown !== undefined && (became === undefined || shown.order > became.order);
     const version = (isShownLater ? shown.save : became)?.version;
     if (version !== undefined)
-      return { node: version.node, baseVersion: version.seq, below: undefined, copy: undefined, ...lineOf(own) };
+      return { node: version.node, baseVersion: version.seq, below: undefined, copy: undefined, ...this.#lineOf(own) };
     const last = shown === undefined ? own.at(-1) : shown.save;
     if (last?.state === "settled") return undefined;
     const target = { node: last?.record.node ?? node, baseVersion: shown?.record.baseVersion ?? baseVersion };
     // A program has not seen what another one has made of it since.
     const isSeen = last !== undefined && last.shownAs === baseVersion;
     const held = isSeen && !own.includes(last) ? [...own, last] : own;
-    return { ...target, below: shown?.record, copy: last?.record.copy, ...lineOf(held) };
+    return { ...target, below: shown?.record, copy: last?.record.copy, ...this.#lineOf(held) };
   }
 
   /** A program here has removed the file. Returns what has been settled by that. */
   removed(node: number): Save[] {
     this.#removed.set(node, true);
-    return this.of(node).filter((save) => save.state !== "begun" && this.#changes.step(save, "drop") === "settled");
+    const unwanted = this.of(node).filter((save) => save.state !== "begun" && !this.#isNamedWith(save));
+    return unwanted.filter((save) => this.#changes.step(save, "drop") === "settled");
   }
 
   /** Ends what this open file has held. @returns the saves that only that has held: they are to be settled. */
@@ -196,6 +200,23 @@ export class Saves {
     for (const save of own) save.file = 0;
     this.#byFile.delete(file);
     return held;
+  }
+
+  /**
+   * Divides what a new save has the content of: the one that is being sent is known better once it is answered, and one
+   * with which its file got a name is to be there before that name.
+   */
+  #lineOf(held: readonly Save[]): Pick<Lineage, "follows" | "replaces"> {
+    const isOnItsWay = ({ state, sending }: Save): boolean => state === "sent" && sending !== undefined;
+    const isToBeThere = (save: Save): boolean => isOnItsWay(save) || this.#isNamedWith(save);
+    const follows = held.findLast(isToBeThere) ?? held.findLast(isFollowing)?.follows;
+    const before = new Set<Save>();
+    for (let each = follows; each !== undefined; each = each.follows) before.add(each);
+    return { follows, replaces: held.filter((save) => !before.has(save)) };
+  }
+
+  #isNamedWith(save: Save): boolean {
+    return this.#changes.namedWith(save).length > 0;
   }
 
   #follow(save: Save, before: Save | undefined): void {
@@ -234,13 +255,6 @@ export class Saves {
 /** It waits, or is being sent by an attempt that no program waits for. */
 function isUnsent({ state, isAwaited }: Save): boolean {
   return state === "unsent" || (state === "sent" && !isAwaited);
-}
-
-/** Divides what a new save has the content of: the one that is being sent is known better once it is answered. */
-function lineOf(held: readonly Save[]): Pick<Lineage, "follows" | "replaces"> {
-  const isOnItsWay = ({ state, sending }: Save): boolean => state === "sent" && sending !== undefined;
-  const follows = held.findLast(isOnItsWay) ?? held.findLast(isFollowing)?.follows;
-  return { follows, replaces: held.filter((save) => save !== follows) };
 }
 
 /** The journal keeps its content, which the server is not known to have. */

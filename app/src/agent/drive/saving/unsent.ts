@@ -30,6 +30,8 @@ export interface UnsentDeps {
   epoch(): string;
   /** It is sent in its turn among other changes. */
   isQueued(save: Save): boolean;
+  /** Gives up the names that its file got with a content, which is about to be given up. */
+  dropNames(save: Save): Promise<void>;
   /** A content was not saved at the first attempt. */
   unsaved(path: string, failure: unknown): void;
   problem(sentence: string): void;
@@ -159,6 +161,7 @@ export class UnsentSaves {
       if (save.state !== "unsent") throw busy(record, "it is being sent just now");
       if (save.file !== 0 || !contents.release(save)) throw busy(record, "a program has it open");
       changes.step(save, "drop");
+      await this.#deps.dropNames(save);
       contents.changed(record.node);
       await copies.unmake(record).catch((error: unknown) => log("An empty copy could not be removed.", error));
     }
@@ -292,9 +295,11 @@ export class UnsentSaves {
 
   /** Lets saves that hold the content of one that was refused take its place. */
   async #replaceByNext(save: Save): Promise<void> {
-    const { saves, changes, journal, log } = this.#deps;
+    const { saves, changes, journal, dropNames, log } = this.#deps;
     const { node, path, baseVersion, copy } = save.record;
     const own = copy === undefined ? {} : { node, path, baseVersion, copy };
+    if (saves.following(save).length > 0)
+      await dropNames(save).catch((error: unknown) => log("Names could not be given up with a content.", error));
     await this.#eachNext(save, async (next) => {
       const { follows: _, ...record } = { ...next.record, ...own };
       try {
