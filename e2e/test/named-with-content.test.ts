@@ -11,7 +11,7 @@ const LOOK_MS = 20;
 /** Part of a content that takes its time on the line, and so is passed by what does not depend on it. */
 const LONG = Buffer.from(new SeededRandom(1).bytes(900_000)).toString("base64");
 
-/** What a program does without a line, and what others may see meanwhile at "file", in this order. */
+/** Does something without a line; `seen`: what others may see meanwhile at "file", in this order. */
 const CASES: readonly [name: string, change: (program: Program) => Promise<void>, seen: string[]][] = [
   [
     "saved twice by an editor that renames",
