@@ -2,7 +2,7 @@
 // where a power cut took what it needs. Journal, tree and outbox are the product's own; the server answers as a test
 // says.
 import { beforeEach, expect, test } from "@jest/globals";
-import { ROOT_NODE, RunnelError, sleep } from "@runnel/shared";
+import { type Change, ROOT_NODE, RunnelError, sleep } from "@runnel/shared";
 import type { TreeOperation } from "@runnel/shared/tree";
 import { OwnChanges } from "../../src/agent/changes/own-changes.ts";
 import { PendingTree } from "../../src/agent/changes/pending-tree.ts";
@@ -38,13 +38,15 @@ let pending: PendingTree;
 let changes: OwnChanges;
 let isConnected: boolean;
 let sent: { what: string; after: readonly number[] }[];
+/** Says of each change what it expects to take a name of. */
+let expected: unknown[];
 let refused: string[];
 /** The server's answer to a content; undefined: none. */
 let answer: RunnelError | undefined;
 
 beforeEach(async () => {
   machine = new JournalMachine();
-  [isConnected, sent, refused, answer] = [true, [], [], undefined];
+  [isConnected, sent, expected, refused, answer] = [true, [], [], [], undefined];
   journal = await machine.open();
 });
 
@@ -67,8 +69,10 @@ function start(isKnown: boolean): WriteBack {
     data: { space: async () => ({ freeBytes: 2 ** 40, totalBytes: 2 ** 40 }) },
     session: Object.defineProperty(session, "isConnected", { get: () => isConnected }),
     operations: {
-      sendRecorded: async (_n: number, { op }: TreeOperation, _timeNs: bigint, after: readonly number[]) => {
+      sendRecorded: async (_n: number, asked: TreeOperation, _timeNs: bigint, after: readonly number[]) => {
+        const { op } = asked;
         sent.push({ what: op, after });
+        expected.push("expects" in asked ? asked.expects : undefined);
         if (answer === undefined) await unanswered;
         if (op === "make") return { node: FILE, seq: BEFORE + 1 };
         // Comes after the content, and fails as it did.
@@ -232,3 +236,57 @@ test("gives up a file's name, durably, before its content is given up: one on it
     expect(shown("file")).toBe(isSent ? FILE : 5);
   }
 });
+
+/** A content that the server tells of. */
+function contentOf(node: number, mtimeNs: bigint): Change {
+  const state = { ...makeState(node, "file", BEFORE + 2), version: BEFORE + 2, sizeBytes: 100, mtimeNs };
+  return { seq: BEFORE + 2, bindings: [], nodes: [state], replaces: undefined };
+}
+
+/** Happens between a change here and its sending; `own`: the change. */
+type Between = (writeBack: WriteBack, own: Change) => void;
+const lost: Between = (writeBack) => writeBack.leaseLost();
+const granted: Between = (writeBack) => writeBack.granted(false);
+const continued: Between = (writeBack) => writeBack.granted(true);
+const others: Between = (writeBack) => writeBack.told([contentOf(5, 1n)]);
+const anew: Between = (writeBack) => writeBack.told(undefined);
+const own: Between = (writeBack, change) => writeBack.told([{ ...change, seq: BEFORE + 1 }]);
+const ownContent: Between = (writeBack) => {
+  const saves = new Saves(changes, []);
+  saves.begin((n) => ({ ...makeCommit(journal.instance, n), node: 5, sizeBytes: 100, mtimeNs: 7n }), 0);
+  writeBack.told([contentOf(5, 7n)]);
+};
+
+test.each([
+  ["had all the time", [], false],
+  ["lost, and not had again", [lost], true],
+  ["had again after nothing", [lost, granted], false],
+  ["had again after what was changed here", [lost, own, granted], false],
+  ["had again after what was saved here", [lost, ownContent, granted], false],
+  ["had again after what others changed", [lost, own, others, granted], true],
+  ["had again after all was listed anew", [lost, anew, granted], true],
+  ["had again after others and a second loss", [lost, others, lost, granted], true],
+  ["had still", [lost, others, continued], false],
+] as const)(
+  "says what it takes a name of where others may have changed it: the lease was %s",
+  async (_, all, isSaid) => {
+    const writeBack = start(true);
+    isConnected = false;
+    const planned = writeBack.change(() => ({
+      op: "remove",
+      folder: ROOT_NODE,
+      name: "file",
+      node: 5,
+      isFolder: false,
+    }));
+    if (planned?.change === undefined) throw new Error("Nothing was planned.");
+    await planned.recorded;
+    for (const happen of all) happen(writeBack, planned.change);
+    isConnected = true;
+    writeBack.linked(true);
+    await machine.clock.advance(1);
+    expect(expected).toEqual([
+      isSaid ? { node: 5, version: makeState(5, "file", BEFORE).version, own: [] } : undefined,
+    ]);
+  },
+);

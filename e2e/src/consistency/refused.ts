@@ -30,6 +30,13 @@ export const HERE: Readonly<Record<string, Here>> = {
     change: (program) => program.rename("file", "new"),
     done: (tree) => has(/^new /)(tree) && hasNo(/^file /)(tree),
   },
+  "put another in its place": {
+    change: async (program) => {
+      await write(program, ".new", "mine");
+      await program.rename(".new", "file");
+    },
+    done: has(/^file mine/),
+  },
   "linked a file": { change: (program) => program.link("file", "new"), done: has(/^new (before|theirs) 644 2$/) },
   "removed a file": { change: (program) => program.unlink("file"), done: hasNo(/^(file|elsewhere) /) },
   "removed a folder": {

@@ -284,7 +284,8 @@ export class CommitQueue {
     for (const [index, submission] of batch.entries()) {
       const plan = planned[index];
       if (plan?.ok !== true || plan.change === undefined || plan.isRepeated) continue;
-      published.push({ ...submission, change: plan.change, result: plan.result, data: places.get(index) });
+      const { change, result, operation = submission.operation } = plan;
+      published.push({ ...submission, operation, change, result, data: places.get(index) });
     }
     if (isOne && published.length > 0) this.#deps.committed(published);
     else for (const one of published) this.#deps.committed([one]);
@@ -369,12 +370,12 @@ function recordsOf(
   const records: Prepared[] = [];
   const commits: CommitRecord[] = [];
   const indexes: number[] = [];
-  for (const [index, { operation, id, data }] of batch.entries()) {
+  for (const [index, { operation: asked, id, data }] of batch.entries()) {
     const plan = planned[index];
-    if (plan === undefined || !plan.ok || plan.isRepeated || operation.op === "setRecipe") continue;
+    if (plan === undefined || !plan.ok || plan.isRepeated || asked.op === "setRecipe") continue;
     // A result without a change (a folder that was there) is kept too: a repetition must get the same answer.
     if (plan.change === undefined && id === undefined) continue;
-    const { change, result, paths } = plan;
+    const { change, result, paths, operation = asked } = plan;
     const commit: CommitRecord = { kind: "commit", seq: result.seq, wallNs, id, operation, change, result, paths };
     commits.push(commit);
     indexes.push(index);

@@ -139,9 +139,17 @@ export interface OperationPaths {
 export type Planned =
   /**
    * `change` undefined: nothing changed (repetition of an executed operation, setRecipe, an external operation
-   * superseded by a pending commit). `paths`: of an operation decided now that changed something.
+   * superseded by a pending commit). `paths`: of an operation decided now that changed something. `operation`: what was
+   * done in place of the one that was asked.
    */
-  | { ok: true; result: OperationResult; change: Change | undefined; isRepeated: boolean; paths?: OperationPaths }
+  | {
+      ok: true;
+      result: OperationResult;
+      change: Change | undefined;
+      isRepeated: boolean;
+      paths?: OperationPaths;
+      operation?: Operation;
+    }
   | { ok: false; error: { kind: string; message: string; detail: object } };
 
 export interface PlanRequest {

@@ -41,9 +41,16 @@ export class ClientConflicts {
     }
   }
 
-  /** Keeps that a client has made a node as a conflict copy of what has that path, in the same way. */
-  async noteCopy(copyOf: string, { node, seq }: OperationResult, by: string): Promise<void> {
-    await this.#keep(async () => ({ path: copyOf, seq, conflictCopy: await this.#pathOf(node), by }));
+  /** Keeps that a node is a conflict copy of what has that path, or that place, in the same way. */
+  async noteCopy(
+    of: string | { folder: number; name: string },
+    { node, seq }: OperationResult,
+    by: string,
+  ): Promise<void> {
+    await this.#keep(async () => {
+      const path = typeof of === "string" ? of : await pathOfPlace(this.#deps.meta, of);
+      return { path, seq, conflictCopy: await this.#pathOf(node), by };
+    });
   }
 
   /** Tells a client that begins to follow the volume if there are any. */

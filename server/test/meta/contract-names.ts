@@ -1,6 +1,7 @@
 // Contract of MetaStore, part one: names (make, link, rename, remove) and attributes.
 import { describe, expect, test } from "@jest/globals";
 import { LIMITS } from "@runnel/shared";
+import type { TreeOperationOf } from "@runnel/shared/tree";
 import { FILE, FOLDER, ROOT } from "./meta-harness.ts";
 import type { Harness } from "./meta-harness.ts";
 
@@ -385,10 +386,97 @@ function describeSetAttr(using: Using): void {
   );
 }
 
+/** A file "a" whose second version another client has written, and a file "new" that is to take its name. */
+async function unseen(h: Harness): Promise<{ node: number; moved: number; seen: number; written: number }> {
+  const node = await h.make(ROOT, "a");
+  const { version: seen } = (await h.run(h.write(node, 0, "one"))).result;
+  const moved = await h.make(ROOT, "new");
+  const { version: written } = (await h.run(h.write(node, seen, "two"), "there")).result;
+  return { node, moved, seen, written };
+}
+
+function describeExpected(using: Using): void {
+  test(
+    "a removal of a version that was not seen is refused; one that was seen goes, and one that has another name",
+    using(async (h) => {
+      const { node, seen, written } = await unseen(h);
+      const removal = (version: number, own: number[] = []): TreeOperationOf<"remove"> => ({
+        ...h.remove(ROOT, "a", node),
+        expects: { node, version, own },
+      });
+      expect(await h.refused(removal(seen))).toEqual({ kind: "Stale", detail: { node, current: written } });
+      await h.run({ op: "link", node, folder: ROOT, name: "b" });
+      await h.run(removal(seen));
+      await h.run({ ...h.remove(ROOT, "b", node), expects: { node, version: written, own: [] } });
+      expect(await h.names(ROOT)).toEqual(["new"]);
+    }),
+  );
+
+  test(
+    "what an own operation has left counts as seen, whatever its client knows of it",
+    using(async (h) => {
+      const node = await h.make(ROOT, "a");
+      const request = h.request(h.write(node, 0, "one"));
+      await h.batch([request]);
+      const removal = { ...h.remove(ROOT, "a", node), expects: { node, version: 0, own: [request.id?.n ?? 0] } };
+      expect((await h.refused(removal, "there")).kind).toBe("Stale");
+      await h.run(removal);
+      expect(await h.names(ROOT)).toEqual([]);
+    }),
+  );
+
+  test(
+    "a rename over a version that was not seen goes beside, and is a conflict; the next one takes that name",
+    using(async (h) => {
+      const { node, moved, seen, written } = await unseen(h);
+      const expects = { node, version: seen, own: [] };
+      const planned = await h.plan({ ...h.rename([ROOT, "new"], moved, [ROOT, "a"]), expects });
+      const name = "a (conflict 2026-11-21 03.09.02)";
+      expect(planned).toMatchObject({
+        ok: true,
+        result: { node: moved, conflict: true },
+        operation: { toName: name, how: "keep" },
+        paths: { path: name, from: "new" },
+      });
+      expect(await h.names(ROOT)).toEqual(["a", name]);
+      expect((await h.state(ROOT, "a")).version).toBe(written);
+      const next = await h.make(ROOT, "new");
+      const again = { ...h.rename([ROOT, "new"], next, [ROOT, "a"]), expects: { node: moved, version: 0, own: [] } };
+      expect((await h.run(again)).result).toMatchObject({ node: next, conflict: false });
+      expect(await h.names(ROOT)).toEqual(["a", name]);
+      expect((await h.state(ROOT, name)).node).toBe(next);
+    }),
+  );
+
+  test(
+    "a rename does what it says over what was seen, has another name, is no file, or is gone",
+    using(async (h) => {
+      const { node, moved, seen, written } = await unseen(h);
+      const expects = { node, version: seen, own: [] };
+      const over = { ...h.rename([ROOT, "new"], moved, [ROOT, "a"]), expects };
+      expect((await h.refused({ ...over, how: "keep" })).kind).toBe("Exists");
+      await h.run({ op: "link", node, folder: ROOT, name: "b" });
+      expect((await h.run(over)).result.conflict).toBe(false);
+      expect(await h.names(ROOT)).toEqual(["a", "b"]);
+      const seenNow = { node, version: written, own: [] };
+      expect((await h.run({ ...h.rename([ROOT, "a"], moved, [ROOT, "b"]), expects: seenNow })).result.conflict).toBe(
+        false,
+      );
+      expect((await h.run({ ...h.rename([ROOT, "b"], moved, [ROOT, "a"]), expects })).result.conflict).toBe(false);
+      const link = await h.make(ROOT, "l", { ...FILE, type: "symlink", target: "x" });
+      expect((await h.run({ ...h.rename([ROOT, "a"], moved, [ROOT, "l"]), expects })).change?.replaces?.node).toBe(
+        link,
+      );
+      expect(await h.names(ROOT)).toEqual(["l"]);
+    }),
+  );
+}
+
 export function describeNames(using: Using): void {
   describe("make", () => describeMake(using));
   describe("link", () => describeLink(using));
   describe("rename", () => describeRename(using));
   describe("remove", () => describeRemove(using));
+  describe("[W186] what a change expects to take a name of", () => describeExpected(using));
   describe("setAttr", () => describeSetAttr(using));
 }

@@ -1,6 +1,7 @@
 // Shared by the tests of meta stores: an operation as a batch of its own, with the numbers, log places and clock that a
 // volume would give.
 import type { Change, ErrorDetail, ErrorKind, NewAttributes, NodeState, Recipe } from "@runnel/shared";
+import type { TreeOperationOf } from "@runnel/shared/tree";
 import type {
   DiskRow,
   ExternalOperation,
@@ -148,7 +149,7 @@ export class Harness {
     return { op: "write", node, base, content: { recipe, sizeBytes, runs: [], temp: "" }, attributes: {}, ...more };
   }
 
-  remove(folder: number, name: string, node: number, isFolder = false): Operation {
+  remove(folder: number, name: string, node: number, isFolder = false): TreeOperationOf<"remove"> {
     return { op: "remove", folder, name, node, isFolder };
   }
 
@@ -157,7 +158,7 @@ export class Harness {
     node: number,
     to: [number, string],
     how: "replace" | "keep" | "exchange" = "replace",
-  ): Operation {
+  ): TreeOperationOf<"rename"> {
     return { op: "rename", folder: from[0], name: from[1], node, toFolder: to[0], toName: to[1], how };
   }
 
@@ -217,6 +218,6 @@ export async function contentsOf(store: MetaStore): Promise<object> {
 /** The request as the log has it. */
 export function replayOf({ request, planned }: { request: PlanRequest; planned: Planned }): PlanRequest {
   if (!planned.ok) throw new Error("a refused operation is not logged");
-  const { result, change } = planned;
-  return { ...request, replayed: { seq: change?.seq ?? result.seq, change, result } };
+  const { result, change, operation = request.operation } = planned;
+  return { ...request, operation, replayed: { seq: change?.seq ?? result.seq, change, result } };
 }

@@ -122,6 +122,7 @@ export class OwnChanges {
       const record = isSave(change) && change.record.instance === instance ? change.record : undefined;
       if (record !== undefined || isOutstanding(change) || isTreeChange(change)) needed.add(change.n);
       if (record?.copy !== undefined) needed.add(record.copy.n);
+      for (const n of isTreeChange(change) ? expectedBy(change) : []) needed.add(n);
     }
     const received = receivedOf(this.#highest, needed);
     this.#received = { ...received, instance, reads: Math.min(SAID_AGAIN_MAX, Math.floor(needed.size / MANY)) };
@@ -191,6 +192,12 @@ export class OwnChanges {
     if (isSave(change)) removeFrom(this.#savesByNode, change.record.node, change);
     for (const [folder, name] of change.names) removeFrom(this.#byName, nameKey(folder, name), change);
   }
+}
+
+/** Lists operations whose results a change that is to be sent may be compared with (rule W186). */
+function expectedBy({ record: { operation } }: TreeChange): readonly number[] {
+  if (operation.op !== "rename" && operation.op !== "remove") return [];
+  return operation.expects?.own ?? [];
 }
 
 /** Number of changes from which on what is received is not worked out each time. */

@@ -79,6 +79,13 @@ export class PendingTree {
     }
   }
 
+  /** Says whether a change that the server tells is one of these. */
+  has(change: Change): boolean {
+    if (isContent(change)) return false;
+    for (const own of this.#pending.values()) if (this.#isSame(own, change)) return true;
+    return false;
+  }
+
   /** Nothing is pending of it any more. @returns the change, unless it was heard. */
   end(n: number): Change | undefined {
     const change = this.#pending.get(n);

@@ -18,11 +18,13 @@ const WHY: Partial<Record<ErrorKind, string>> = {
  */
 export function refusalSentence(
   { operation, path }: JournalOperation,
-  { kind, message }: RunnelError,
+  { kind, message, detail }: RunnelError,
   isGone: boolean,
 ): string | undefined {
   if (operation.op === "remove" && kind === "NotFound" && isGone) return undefined;
-  return `${path} could not be ${doneIn(operation)} on the server: ${WHY[kind] ?? message}`;
+  const isChanged = operation.op === "remove" && kind === "Stale" && detail.node === operation.node;
+  const why = isChanged ? "it was changed elsewhere." : (WHY[kind] ?? message);
+  return `${path} could not be ${doneIn(operation)} on the server: ${why}`;
 }
 
 function doneIn(operation: TreeOperation): string {

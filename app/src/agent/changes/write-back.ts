@@ -1,7 +1,7 @@
 // Answers programs before the server has what they changed: in mode async, while this client has the write lease, or no
 // line. Each change is planned over the tree as programs see it, recorded in the journal, shown, and sent in its turn.
 import type { Change, Clock, XattrChange } from "@runnel/shared";
-import { RunnelError, isRunnelError } from "@runnel/shared";
+import { LIMITS, RunnelError, isRunnelError } from "@runnel/shared";
 import { type TreeOperation, type TreeOperationOf, planOperation } from "@runnel/shared/tree";
 import type { Journal, JournalCommit, JournalOperation } from "../journal/journal.ts";
 import type { Operations } from "../wire/operations.ts";
@@ -57,6 +57,10 @@ export class WriteBack {
   readonly budget: UnsentBudget;
   /** The highest number that was given when somebody else may have changed something: what is older is uncertain. */
   #uncertainTo = 0;
+  /** The write lease may have been lost, and was not had since: all that is to be sent is uncertain. */
+  #isUnsure = false;
+  /** Somebody else has changed something since then, or may have. */
+  #hasHeardOthers = false;
   #isRecalled = false;
   /** Changes of a former process that are not shown, since nobody here knows what is in their folders; in order. */
   #hidden: TreeChange[] = [];
@@ -68,8 +72,8 @@ export class WriteBack {
       clock: deps.clock,
       isConnected: () => deps.session.isConnected,
       sendChange: (change, after) => this.#send(change, after),
-      isCertain: (save) => this.#isCertain(save),
-      sendSave: (save, making, turn) => deps.sendSave(save, { making, isCertain: this.#isCertain(save), turn }),
+      isCertain: ({ n }) => this.#isCertain(n),
+      sendSave: (save, making, turn) => deps.sendSave(save, { making, isCertain: this.#isCertain(save.n), turn }),
       removed: () => this.budget.changed(),
       lacksSpace: (error) => this.budget.fail(error),
       refused: (change, error) => this.#refused(change, error),
@@ -116,7 +120,7 @@ export class WriteBack {
     this.#countOffline();
     const { clock, journal, pending, pathOf } = this.#deps;
     const timeNs = clock.wallNs();
-    const operation = this.#asSeen(operationAt(timeNs));
+    const operation = this.#expecting(this.#asSeen(operationAt(timeNs)));
     const { change } = planOperation(pending.rows(journal.instance), operation, timeNs, journal.instance);
     if (change === undefined) return { change, recorded: Promise.resolve() };
     const path = pathOf(operation);
@@ -143,8 +147,9 @@ export class WriteBack {
     return this.outbox.expect();
   }
 
-  #isCertain(save: Save): boolean {
-    return save.n > this.#uncertainTo;
+  /** Says whether nobody else can have changed anything since the change of that number was made. */
+  #isCertain(n: number): boolean {
+    return !this.#isUnsure && n > this.#uncertainTo;
   }
 
   #countOffline(): void {
@@ -229,10 +234,41 @@ export class WriteBack {
     this.outbox.add(save);
   }
 
-  /** The write lease was granted. */
+  /** The write lease was granted. Whoever has heard of no change of others meanwhile knows that there was none. */
   granted(isContinued: boolean): void {
     this.#isRecalled = false;
-    if (!isContinued) this.#uncertainTo = this.#deps.changes.highest;
+    const isSure = isContinued || (this.#isUnsure && !this.#hasHeardOthers);
+    if (!isSure) this.#uncertainTo = this.#deps.changes.highest;
+    this.#isUnsure = false;
+  }
+
+  /** The write lease is lost, or may be: others can change something before it is had again. */
+  leaseLost(): void {
+    if (!this.#isUnsure) this.#hasHeardOthers = false;
+    this.#isUnsure = true;
+  }
+
+  /** The server tells of changes; undefined: of all that there is. Called before they are applied. */
+  told(changes: readonly Change[] | undefined): void {
+    if (!this.#isUnsure || this.#hasHeardOthers) return;
+    this.#hasHeardOthers = changes === undefined || !changes.every((change) => this.#isOwn(change));
+  }
+
+  #isOwn(change: Change): boolean {
+    if (this.#deps.pending.has(change)) return true;
+    const [state] = change.nodes;
+    if (state === undefined || state.version !== change.seq) return false;
+    const { node, sizeBytes, mtimeNs } = state;
+    const saves = this.#deps.changes.savesOf(node);
+    return saves.some(({ record }) => record.sizeBytes === sizeBytes && record.mtimeNs === mtimeNs);
+  }
+
+  /** The lease on what is followed is here: the write lease may be had again, which makes certain most that waits. */
+  leased(): void {
+    if (!this.isOn || !this.#isUnsure || this.outbox.size === 0) return;
+    this.#deps.session.writeLease
+      .acquire()
+      .catch((error: unknown) => this.#deps.log("The write lease could not be asked for.", error));
   }
 
   /** Somebody else waits: resolves when all has been sent. */
@@ -284,7 +320,8 @@ export class WriteBack {
       if (own.record.epoch !== epoch() || instance !== journal.instance)
         throw new RunnelError("Epoch", operation.op, "The volume was made anew.");
       if (own.content !== undefined && this.#isLost(own.content)) throw hasNoContent(own.content.record);
-      const { node, seq } = await operations.sendRecorded(n, this.#asAsked(operation), timeNs, after);
+      const asked = this.#asAsked(operation, this.#isCertain(n));
+      const { node, seq } = await operations.sendRecorded(n, asked, timeNs, after);
       if (operation.op === "make" && operation.attributes.type === "folder") madeFolder(operation, node, seq);
     } catch (error) {
       changes.step(own, "fail");
@@ -328,8 +365,26 @@ export class WriteBack {
     return isFree ? { ...operation, how: "keep" } : operation;
   }
 
-  /** Names nodes as the server knows them: what an operation on its way makes is its result, −n ([W63]). */
-  #asAsked(operation: TreeOperation): TreeOperation {
+  /** Says which file a change takes the name of, as programs see it now. */
+  #expecting(operation: TreeOperation): TreeOperation {
+    if (operation.op !== "remove" && operation.op !== "rename") return operation;
+    if (operation.op === "rename" ? operation.how !== "replace" : operation.isFolder) return operation;
+    const [folder, name] =
+      operation.op === "rename" ? [operation.toFolder, operation.toName] : [operation.folder, operation.name];
+    const { pending, changes } = this.#deps;
+    const bound = pending.lookup(folder, name);
+    if (bound.is !== "bound" || bound.state.type !== "file") return operation;
+    const { node, version } = bound.state;
+    const unsent = changes.savesOf(node).filter(isUnsent);
+    const own = unsent.slice(-LIMITS.operationsAfter).map(({ n }) => n);
+    return { ...operation, expects: { node, version: unsent[0]?.record.baseVersion ?? version, own } };
+  }
+
+  /**
+   * Names nodes as the server knows them: what an operation on its way makes is its result, −n ([W63]). What it expects
+   * is said only where others may have changed something unseen.
+   */
+  #asAsked(operation: TreeOperation, isCertain: boolean): TreeOperation {
     const real = (node: number): number => {
       const making = this.outbox.making(node);
       return making === undefined ? this.#deps.real(node) : -making.n;
@@ -338,7 +393,10 @@ export class WriteBack {
     const folder = real(operation.folder);
     if (operation.op === "make") return { ...operation, folder };
     const asked = { ...operation, folder, node: real(operation.node) };
-    return asked.op === "rename" ? { ...asked, toFolder: real(asked.toFolder) } : asked;
+    if (asked.op === "link") return asked;
+    const expects =
+      asked.expects && !isCertain ? { ...asked.expects, node: this.#deps.real(asked.expects.node) } : undefined;
+    return asked.op === "rename" ? { ...asked, toFolder: real(asked.toFolder), expects } : { ...asked, expects };
   }
 
   async #refused(own: TreeChange, error: RunnelError): Promise<void> {

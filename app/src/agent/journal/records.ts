@@ -44,6 +44,7 @@ const blob = z.instanceof(Uint8Array).transform((bytes) => Uint8Array.from(bytes
 export const dataFileName = z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$/);
 
 const mode = count.pipe(z.number().max(0o7777));
+const expects = z.object({ node: count, version: count, own: z.array(count) }).exactOptional();
 const treeOperation = z.discriminatedUnion("op", [
   z.object({
     op: z.literal("make"),
@@ -69,8 +70,16 @@ const treeOperation = z.discriminatedUnion("op", [
     toFolder: count,
     toName: z.string().min(1),
     how: z.enum(["replace", "keep", "exchange"]),
+    expects,
   }),
-  z.object({ op: z.literal("remove"), folder: count, name: z.string().min(1), node: count, isFolder: z.boolean() }),
+  z.object({
+    op: z.literal("remove"),
+    folder: count,
+    name: z.string().min(1),
+    node: count,
+    isFolder: z.boolean(),
+    expects,
+  }),
   z.object({
     op: z.literal("setAttr"),
     node: count,

@@ -137,7 +137,9 @@ export class Lifecycle {
   }
 
   async attached(facts: AttachFacts): Promise<void> {
-    const { replica, cache, drive, journal, session, tree, wholeListing, incidents, rightChanged } = this.deps;
+    const { replica, cache, drive, journal, session, tree, wholeListing, incidents, rightChanged, writeBack } =
+      this.deps;
+    if (!facts.isResumed) writeBack.told(undefined);
     if (replica.facts()?.epoch !== facts.epoch) {
       if (this.epoch !== "" && this.epoch !== facts.epoch)
         incidents.addProblem("The server's volume was made anew; the drive was listed again.");
@@ -189,13 +191,15 @@ export class Lifecycle {
   }
 
   changes(changes: readonly Change[], incomingSeqs: readonly number[]): void {
-    const { feedApplier, pins, subscriptions } = this.deps;
+    const { feedApplier, pins, subscriptions, writeBack } = this.deps;
+    writeBack.told(changes);
     feedApplier.apply(changes);
     pins.changed(changes);
     if (incomingSeqs.length > 0) subscriptions.announced(changes, incomingSeqs);
   }
 
   listAgain(): void {
+    this.deps.writeBack.told(undefined);
     this.deps.replica.forgetCompleteness();
     this.deps.drive.dropFolder(0);
     this.list();

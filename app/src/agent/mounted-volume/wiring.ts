@@ -69,13 +69,17 @@ export function wire(deps: MountDeps) {
       content: (version, difference) => reading.subscriptions.received(version, difference),
       current: (seq) => replica.advance(seq),
       listAgain: () => lifecycle.listAgain(),
-      lease: (untilMs) => drive.setLease(untilMs),
+      lease: (untilMs) => {
+        drive.setLease(untilMs);
+        if (untilMs > 0) writeBack.leased();
+      },
       silence: (ms) => drive.setDeadlineMin(READ_DEADLINE_SILENCES * ms),
       waiting: (n, whom, untilMs) => {
         if (n === 0) answering.requestHandler.hasToWait();
         else connection.changes.noteWaiting(n, whom, untilMs);
       },
       granted: (isContinued) => writeBack.granted(isContinued),
+      leaseLost: () => writeBack.leaseLost(),
       noticed: () => conflicts.changed(),
       recalled: () => writeBack.recalled(),
       lack: (version, offset, length) => reading.transfer.bytesOfCommitted(version, offset, length),

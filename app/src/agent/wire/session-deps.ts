@@ -18,6 +18,8 @@ export interface SessionEvents {
   waiting(n: number, whom: readonly string[], untilMs: number): void;
   /** The write lease is had; `isContinued`: nobody else can have changed anything since this instance had it last. */
   granted(isContinued: boolean): void;
+  /** The write lease, if it was had, is lost, or may be. */
+  leaseLost(): void;
   /** The notices of the volume's status are others now. */
   noticed(): void;
   /** The write lease is asked back: resolves when all that programs were told of has been sent. */

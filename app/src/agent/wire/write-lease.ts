@@ -14,7 +14,7 @@ export interface WriteLeaseDeps {
   /** The server knows of write leases. */
   isOffered(): boolean;
   keepalive: Pick<Keepalive, "soon">;
-  events: Partial<Pick<SessionEvents, "granted" | "recalled">>;
+  events: Partial<Pick<SessionEvents, "granted" | "recalled" | "leaseLost">>;
 }
 
 interface Question {
@@ -84,6 +84,7 @@ export class WriteLease {
     this.#isGranted = false;
     this.#againMs = 0;
     this.#answer(false);
+    this.#deps.events.leaseLost?.();
   }
 
   #answer(isHeld: boolean): void {

@@ -21,6 +21,13 @@ function isConflict(tables: MetaTables, state: NodeState, operation: Op<"write">
   return !isSameRecipe(tables.recipe({ node: state.node, seq: state.version }), operation.content.recipe);
 }
 
+/** Name in a folder for what is kept beside what has that name. */
+export function freeConflictName(tables: MetaTables, folder: number, name: string, wallNs: bigint): string {
+  let count = 1;
+  while (tables.binding(folder, conflictName(name, wallNs, count)) !== undefined) count++;
+  return conflictName(name, wallNs, count);
+}
+
 /**
  * A new node for the content of one that lost its name, in the same folder while that is in the tree, else in the root.
  */
@@ -33,9 +40,7 @@ function writeConflictCopy(
 ): Decision {
   const was = tables.node(last.folder);
   const folder = was !== undefined && was.nlink > 0 ? was.node : ROOT_NODE;
-  let count = 1;
-  while (tables.binding(folder, conflictName(last.name, wallNs, count)) !== undefined) count++;
-  const name = conflictName(last.name, wallNs, count);
+  const name = freeConflictName(tables, folder, last.name, wallNs);
   const node = tables.facts().nextNode;
   const draft = new Draft(tables, wallNs);
   draft.bind(folder, name, node);

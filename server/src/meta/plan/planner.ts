@@ -8,6 +8,7 @@ import type { ExternalOperation, Operation, PlanRequest, Planned } from "../meta
 import type { MetaTables } from "../meta-tables.ts";
 import { apply } from "./apply.ts";
 import { decideSetRecipe, decideWrite } from "./content.ts";
+import { asExpected } from "./expected.ts";
 import * as external from "./external.ts";
 import { pathBefore, pathsAfter } from "./paths.ts";
 
@@ -90,8 +91,12 @@ function answerOrDecide(tables: MetaTables, request: PlanRequest): Planned {
   const repeated = executedBefore(tables, request);
   if (repeated !== undefined) return repeated;
   const { id, operation, wallNs } = request;
-  const decision = decide(tables, operation, id?.timeNs ?? wallNs, id?.instance ?? "");
-  return { ok: true, ...decision, isRepeated: false };
+  const instance = id?.instance ?? "";
+  const expecting = asExpected(tables, operation, wallNs, instance);
+  const decision = decide(tables, expecting?.operation ?? operation, id?.timeNs ?? wallNs, instance);
+  if (expecting?.isBeside === true) decision.result.conflict = true;
+  const other = expecting === undefined ? {} : { operation: expecting.operation };
+  return { ok: true, ...decision, isRepeated: false, ...other };
 }
 
 function answerOrRefuse(tables: MetaTables, request: PlanRequest): Planned {
@@ -113,8 +118,8 @@ export function planRequest(tables: MetaTables, request: PlanRequest): PlannedRe
   const before = pathBefore(tables, request.operation);
   const planned = answerOrRefuse(tables, request);
   if (!planned.ok || planned.isRepeated) return { planned, content: undefined };
-  const content = apply(tables, request, planned);
-  const { change, result } = planned;
-  if (change !== undefined) planned.paths = pathsAfter(tables, request.operation, { change, result }, before);
+  const { change, result, operation = request.operation } = planned;
+  const content = apply(tables, { ...request, operation }, planned);
+  if (change !== undefined) planned.paths = pathsAfter(tables, operation, { change, result }, before);
   return { planned, content };
 }

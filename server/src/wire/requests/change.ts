@@ -20,7 +20,7 @@ interface NumberedRequest extends Numbered {
 /** Makes the handler of a change that is one operation on the tree, known once those before it have been executed. */
 function asHandler<Request extends NumberedRequest>(
   asOperation: (request: Request, results: Results) => Operation,
-  executed?: (request: Request, result: OperationResult, call: Call) => Promise<void> | undefined,
+  executed?: (request: Request, result: OperationResult, call: Call, results: Results) => Promise<void> | undefined,
 ): (request: Request, call: Call) => Promise<OperationResult> {
   return async (request, call) => {
     const { attachment, volume } = call;
@@ -31,7 +31,7 @@ function asHandler<Request extends NumberedRequest>(
       const id = { ...operationId(attachment.instance, request.n, operation), ...timed(request.timeNs) };
       const { result, acknowledged } = await volume.submit(operation, id, attachment.holder, NO_DATA, placing);
       turn.executed(result);
-      await executed?.(request, result, call);
+      await executed?.(request, result, call, results);
       await acknowledged;
       return result;
     });
@@ -56,21 +56,30 @@ export const CHANGES = {
     folder: results.node(folder),
     name,
   })),
-  rename: asHandler<RequestOf<"rename">>(({ folder, name, node, toFolder, toName, how }, results) => ({
-    op: "rename",
-    folder: results.node(folder),
-    name,
-    node: results.node(node),
-    toFolder: results.node(toFolder),
-    toName,
-    how,
-  })),
-  remove: asHandler<RequestOf<"remove">>(({ folder, name, node, isFolder }, results) => ({
+  rename: asHandler<RequestOf<"rename">>(
+    ({ folder, name, node, toFolder, toName, how, expects }, results) => ({
+      op: "rename",
+      folder: results.node(folder),
+      name,
+      node: results.node(node),
+      toFolder: results.node(toFolder),
+      toName,
+      how,
+      ...(expects && { expects }),
+    }),
+    ({ toFolder, toName }, result, { volume, attachment }, results) => {
+      if (!result.conflict) return undefined;
+      const place = { folder: results.node(toFolder), name: toName };
+      return volume.conflicts.noteCopy(place, result, attachment.holder.name);
+    },
+  ),
+  remove: asHandler<RequestOf<"remove">>(({ folder, name, node, isFolder, expects }, results) => ({
     op: "remove",
     folder: results.node(folder),
     name,
     node: results.node(node),
     isFolder,
+    ...(expects && { expects }),
   })),
   setAttr: asHandler<RequestOf<"setAttr">>(({ node, change, timeNs }, results) => ({
     op: "setAttr",
@@ -138,9 +147,13 @@ export function timed(timeNs: bigint | undefined): { timeNs?: bigint } {
   return timeNs === undefined ? {} : { timeNs };
 }
 
-/** Identity of an operation is its number and what it says: a repeated number that says something else is refused. */
+/**
+ * Identity of an operation is its number and what it says, but for what it expects: a repeated number that says
+ * something else is refused.
+ */
 function operationId(instance: string, n: number, operation: Operation): OperationId {
-  return { instance, n, digest: digestOf(encodeCbor(operation)) };
+  const { expects: _, ...said } = { expects: undefined, ...operation };
+  return { instance, n, digest: digestOf(encodeCbor(said)) };
 }
 
 const HALF_BYTES = 16;

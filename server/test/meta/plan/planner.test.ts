@@ -163,6 +163,12 @@ class Pair {
     });
   }
 
+  #expecting(operation: Operation, { folder, toFolder, node, isRight }: Step): Operation {
+    if ((operation.op !== "rename" && operation.op !== "remove") || node % 2 === 0) return operation;
+    const expects = { node: this.picker.node(folder), version: toFolder % 8, own: isRight ? [1, 2, 3] : [] };
+    return { ...operation, expects };
+  }
+
   async #external(given: ExternalStep): Promise<ExternalOperation | undefined> {
     const { folder, toFolder, node, name, toName, kind } = given;
     const [from, to] = [this.picker.folder(folder), this.picker.folder(toFolder)];
@@ -212,7 +218,7 @@ class Pair {
   async take(given: ExternalStep | Step): Promise<PlanRequest | undefined> {
     if ("how" in given) {
       const operation = await this.picker.operation(given);
-      return this.h.request(operation, given.instance);
+      return this.h.request(this.#expecting(operation, given), given.instance);
     }
     if (given.kind === "up") {
       await this.#up(given);

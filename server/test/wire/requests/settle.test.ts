@@ -115,3 +115,24 @@ test("[W185] [limit copyOf] a file that a client makes as a conflict copy is one
   const long = { ...copy, name: "other", node: two.newNode(), copyOf: "x".repeat(LIMITS.copyOf + 1) };
   expect(await kindOf(two.change("make", long))).toBe("Invalid");
 });
+
+test("[W186] a rename that goes beside what it did not see is one, also when it is asked again; a removal is refused", async () => {
+  const { node, base } = await conflict();
+  const folder = (await wire.rig.volume.meta.lookup(ROOT_NODE, "folder"))?.node ?? 0;
+  const expects = { node, version: base, own: [] };
+  const removal = { folder, name: "file", node, isFolder: false, expects };
+  await expect(two.change("remove", removal)).rejects.toMatchObject({ kind: "Stale", detail: { node } });
+  const moved = await two.make(ROOT_NODE, "new");
+  const rename = { folder: ROOT_NODE, name: "new", node: moved, toFolder: folder, toName: "file", how: "replace" };
+  const before = await listed();
+  const result = await two.change("rename", { ...rename, expects });
+  expect(result).toMatchObject({ node: moved, conflict: true });
+  // What it expects does not make it another one.
+  for (const said of [{ expects }, {}, { expects: { ...expects, own: [1] } }])
+    expect(await two.change("rename", { ...rename, ...said }, two.n)).toEqual(result);
+  const added = (await listed()).slice(before.length);
+  const conflictCopy = expect.stringMatching(/^folder\/file \(conflict .*\)$/);
+  expect(added).toMatchObject([{ path: "folder/file", conflictCopy, seq: result.seq, by: "a client" }]);
+  await wire.rig.settle();
+  expect([...(await wire.rig.files()).keys()].filter((path) => path.startsWith("folder/"))).toHaveLength(2);
+});

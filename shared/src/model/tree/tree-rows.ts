@@ -27,6 +27,14 @@ export interface TreeRows {
   list(folder: number, after: string, limit: number): Entry[];
 }
 
+/** A file whose name is taken away, as its program saw it (rule W186). */
+export interface Expected {
+  node: number;
+  version: number;
+  /** Numbers of operations of the same instance whose results, where they were executed, count as seen. */
+  own: readonly number[];
+}
+
 /** Request to change names or attributes. Node ids in `node` for make come from the instance's range. */
 export type TreeOperation =
   | { op: "make"; folder: number; name: string; node: number; attributes: NewAttributes }
@@ -40,8 +48,16 @@ export type TreeOperation =
       toFolder: number;
       toName: string;
       how: "replace" | "keep" | "exchange";
+      expects?: Expected | undefined;
     }
-  | { op: "remove"; folder: number; name: string; node: number; isFolder: boolean }
+  | {
+      op: "remove";
+      folder: number;
+      name: string;
+      node: number;
+      isFolder: boolean;
+      expects?: Expected | undefined;
+    }
   | { op: "setAttr"; node: number; change: Omit<AttributeChange, "sizeBytes"> };
 
 export type TreeOperationOf<Name extends TreeOperation["op"]> = Extract<TreeOperation, { op: Name }>;

@@ -9,6 +9,9 @@ import { defineRequest, numbered } from "./definition.ts";
 /** Result of every operation, of `write` too. */
 export const operationResult = z.object({ node: nodeId, seq: count, version: count, conflict: z.boolean() });
 
+/** The file whose name is taken away, as its program saw it (W186). */
+const expected = z.object({ node: nodeId, version: count, own: z.array(count).max(LIMITS.operationsAfter) });
+
 const attributes = { type: packType("file"), mode: 0o644, uid: 0, gid: 0, mtimeNs: 0n, rdev: 0, target: "" };
 
 export const CHANGE_REQUESTS = {
@@ -42,6 +45,7 @@ export const CHANGE_REQUESTS = {
       toFolder: nodeOrResult,
       toName: name,
       how: z.enum(["replace", "keep", "exchange"]),
+      expects: expected.optional(),
     }),
     result: operationResult,
     sample: ({ file }) => ({
@@ -55,7 +59,14 @@ export const CHANGE_REQUESTS = {
   }),
   remove: defineRequest({
     right: "write",
-    request: z.object({ ...numbered, folder: nodeOrResult, name, node: nodeOrResult, isFolder: z.boolean() }),
+    request: z.object({
+      ...numbered,
+      folder: nodeOrResult,
+      name,
+      node: nodeOrResult,
+      isFolder: z.boolean(),
+      expects: expected.optional(),
+    }),
     result: operationResult,
     sample: ({ folder }) => ({ folder: ROOT_NODE, name: "folder", node: folder, isFolder: true }),
   }),
