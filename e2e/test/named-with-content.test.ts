@@ -73,7 +73,7 @@ test.each(CASES)("a file that is %s", async (_name, change, order) => {
     for (const untilMs = clients.clock.bootMs() + SEEN_MS; clients.clock.bootMs() < untilMs;) {
       const text = (await clients.run(read(other, "file").catch(() => "none"))).replace(LONG, "…");
       if (text !== seen.at(-1)) seen.push(text);
-      // Where that comes only at the end.
+      // Ends where that comes only at the end.
       if (order.indexOf(text) === order.length - 1) break;
       await clients.clock.advance(LOOK_MS);
     }

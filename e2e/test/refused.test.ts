@@ -39,8 +39,10 @@ describe("a change without a line", () => {
     expect(mine).toEqual(others);
     expect(unsentFiles).toBe(0);
     expect(conflicts.length > 0).toBe(outcome === "both");
-    if (outcome === "both") expect(mine.join()).toContain("mine");
-    else {
+    if (outcome === "both") {
+      expect(mine).toContainEqual(expect.stringMatching(/^((file|new) theirs|new\/)/));
+      expect(mine).toContainEqual(expect.stringMatching(/ \((unsent|conflict) [^)]+\) mine/));
+    } else {
       expect(problems.some((problem) => problem.includes(" could not be "))).toBe(outcome === "told");
       expect(here.done(mine)).toBe(outcome === "done");
     }
