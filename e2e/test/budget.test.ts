@@ -4,22 +4,21 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { execFileSync } from "node:child_process";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Sandbox, costOf, noise, onMount, quiet, run, waitFor } from "../src/harness/index.ts";
-import type { Device, LinkEmulator, ServerProcess } from "../src/harness/index.ts";
+import { Sandbox, VolumeForEach, costOf, noise, onMount, quiet, run, waitFor } from "../src/harness/index.ts";
+import type { Device, LinkEmulator } from "../src/harness/index.ts";
 
 const MB = 1_000_000;
 const EDITS = 12;
 
 /** Time that all tests together may take. */
 const SANDBOX_MS = 30 * 60_000;
-/** Names of volumes, one for each test: what a server knows of contents, it knows in one volume. */
-const VOLUMES = Array.from({ length: 5 }, (_, index) => `v${index}`);
-const unused = VOLUMES.values();
+/** Each in a volume of its own: what a server knows of contents, it knows in one volume. */
+const TESTS = 5;
 /** Noise of 100 MB, which takes long to make. */
 const hundred = noise(100 * MB, 1);
 
 let sandbox: Sandbox;
-let server: ServerProcess;
+let volumes: VolumeForEach;
 let device: Device;
 /** Folder of the test, the folder in it that is served, and the drive, behind a line of its own. */
 let place: string;
@@ -27,22 +26,18 @@ let served: string;
 let link: LinkEmulator;
 let drive: string;
 
-const servedAs = (volume: string): string => sandbox.makeFolder(volume, "served");
-
 beforeAll(async () => {
   sandbox = new Sandbox(SANDBOX_MS);
-  server = await sandbox.startServer({ volumes: Object.fromEntries(VOLUMES.map((name) => [name, servedAs(name)])) });
+  volumes = await VolumeForEach.serve(sandbox, TESTS);
   device = sandbox.device();
 }, 60_000);
 
 beforeEach(async () => {
-  const { value: volume } = unused.next();
-  if (volume === undefined) throw new Error("There are more tests than volumes.");
-  place = sandbox.path(volume);
-  served = servedAs(volume);
-  drive = sandbox.makeFolder(volume, "drive");
-  link = await sandbox.startEmulator(server.port, {});
-  await device.mount(`ws://127.0.0.1:${link.port}/${volume}`, drive);
+  const volume = volumes.next();
+  ({ place, served } = volume);
+  drive = sandbox.makeFolder(volume.name, "drive");
+  link = await sandbox.startEmulator(volumes.server.port, {});
+  await device.mount(`ws://127.0.0.1:${link.port}/${volume.name}`, drive);
 }, 60_000);
 
 afterAll(() => sandbox.cleanup(), 120_000);

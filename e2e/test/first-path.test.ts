@@ -3,17 +3,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Sandbox, mustRun, onMount, waitFor } from "../src/harness/index.ts";
-import type { Device, ServerProcess } from "../src/harness/index.ts";
+import { Sandbox, VolumeForEach, mustRun, onMount, waitFor } from "../src/harness/index.ts";
+import type { Device } from "../src/harness/index.ts";
 
 const EXTERNAL_MS = 10_000;
 
-/** Names of volumes, one for each test, since the server and the device are there for all tests. */
-const VOLUMES = Array.from({ length: 9 }, (_, index) => `v${index}`);
-const unused = VOLUMES.values();
+const TESTS = 9;
 
 let sandbox: Sandbox;
-let server: ServerProcess;
+let volumes: VolumeForEach;
 let device: Device;
 /** Folder of the test: what it serves is there, the drive, and what it compares with. */
 let place: string;
@@ -21,27 +19,20 @@ let served: string;
 let drive: string;
 let url: string;
 
-const servedAs = (volume: string): string => sandbox.makeFolder(volume, "served");
-
 beforeAll(async () => {
   sandbox = new Sandbox();
-  for (const volume of VOLUMES) {
-    const folder = servedAs(volume);
+  volumes = await VolumeForEach.serve(sandbox, TESTS, (folder) => {
     writeFileSync(join(folder, "before.txt"), "was here before");
     mkdirSync(join(folder, "folder", "below"), { recursive: true });
     writeFileSync(join(folder, "folder", "below", "deep.txt"), "deep");
-  }
-  server = await sandbox.startServer({ volumes: Object.fromEntries(VOLUMES.map((name) => [name, servedAs(name)])) });
+  });
   device = sandbox.device();
 }, 60_000);
 
 beforeEach(async () => {
-  const { value: volume } = unused.next();
-  if (volume === undefined) throw new Error("There are more tests than volumes.");
-  place = sandbox.path(volume);
-  served = servedAs(volume);
-  drive = sandbox.makeFolder(volume, "drive");
-  url = `${server.url}/${volume}`;
+  const volume = volumes.next();
+  ({ place, served, url } = volume);
+  drive = sandbox.makeFolder(volume.name, "drive");
   await device.mount(url, drive);
 }, 60_000);
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { createHash, randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Sandbox, onMount, quiet } from "../src/harness/index.ts";
+import { Sandbox, VolumeForEach, onMount, quiet } from "../src/harness/index.ts";
 import type { Device, LinkEmulator } from "../src/harness/index.ts";
 
 const SHAPE = { upBitsPerSecond: 20e6, downBitsPerSecond: 20e6, rttMs: 30 };
@@ -12,11 +12,11 @@ const FILE_BYTES = 24_000_000;
 /** Bytes of its recipe, and of what is said around all that comes. */
 const AROUND_BYTES = 400_000;
 
-/** Names of volumes, one for each test: nothing of its file is on the device yet. */
-const VOLUMES = Array.from({ length: 3 }, (_, index) => `v${index}`);
-const unused = VOLUMES.values();
+/** Each with a volume of its own: nothing of its file is on the device yet. */
+const TESTS = 3;
 
 let sandbox: Sandbox;
+let volumes: VolumeForEach;
 let link: LinkEmulator;
 let device: Device;
 let drive: string;
@@ -24,18 +24,15 @@ const content = randomBytes(FILE_BYTES);
 
 beforeAll(async () => {
   sandbox = new Sandbox();
-  const volumes = Object.fromEntries(VOLUMES.map((name) => [name, sandbox.makeFolder(name, "served")]));
-  for (const folder of Object.values(volumes)) writeFileSync(join(folder, "large"), content);
-  const server = await sandbox.startServer({ volumes });
-  link = await sandbox.startEmulator(server.port, SHAPE);
+  volumes = await VolumeForEach.serve(sandbox, TESTS, (folder) => writeFileSync(join(folder, "large"), content));
+  link = await sandbox.startEmulator(volumes.server.port, SHAPE);
   device = sandbox.device();
 }, 60_000);
 
 beforeEach(async () => {
-  const { value: volume } = unused.next();
-  if (volume === undefined) throw new Error("There are more tests than volumes.");
-  drive = sandbox.makeFolder(volume, "drive");
-  await device.mount(`ws://127.0.0.1:${link.port}/${volume}`, drive);
+  const { name } = volumes.next();
+  drive = sandbox.makeFolder(name, "drive");
+  await device.mount(`ws://127.0.0.1:${link.port}/${name}`, drive);
   await quiet(link);
   await link.resetCounts();
 }, 60_000);

@@ -77,7 +77,7 @@ test.each(CASES)("a file that is %s", async (_name, change, order) => {
       if (order.indexOf(text) === order.length - 1) break;
       await clients.clock.advance(LOOK_MS);
     }
-    // Nobody looks at every moment: what is seen is a part of it, in its order, up to its end.
+    // Compares a part, in its order, up to its end: not every moment was looked at.
     let at = -1;
     for (const text of seen) expect((at = order.indexOf(text, at + 1))).toBeGreaterThanOrEqual(0);
     expect(seen.at(-1)).toBe(order.at(-1));

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { Sandbox, killGroup, mustRun, onMount, waitFor } from "../src/harness/index.ts";
-import type { Device, ServerProcess } from "../src/harness/index.ts";
+import { Sandbox, VolumeForEach, killGroup, mustRun, onMount, waitFor } from "../src/harness/index.ts";
+import type { Device } from "../src/harness/index.ts";
 
 /**
  * Promised are 2 s, and the kernel may answer from what it knows for one more; the rest is what a busy machine takes.
@@ -12,32 +12,28 @@ import type { Device, ServerProcess } from "../src/harness/index.ts";
 const SHOWN_MS = 15_000;
 const LONG = process.env["RUNNEL_LONG"] === "1";
 
-/** Names of volumes, one for each test, since the server and the device are there for all tests. */
-const VOLUMES = Array.from({ length: 5 }, (_, index) => `v${index}`);
-const unused = VOLUMES.values();
+const TESTS = 5;
 
 let sandbox: Sandbox;
-let server: ServerProcess;
+let volumes: VolumeForEach;
 let device: Device;
 /** Folder that the test's volume serves, and its drive. */
 let served: string;
 let drive: string;
 
-const servedAs = (volume: string): string => sandbox.makeFolder(volume, "served");
-
 beforeAll(async () => {
   sandbox = new Sandbox();
-  for (const volume of VOLUMES) await mustRun("bash", ["-ec", FILL, "bash", servedAs(volume)]);
-  server = await sandbox.startServer({ volumes: Object.fromEntries(VOLUMES.map((name) => [name, servedAs(name)])) });
+  volumes = await VolumeForEach.serve(sandbox, TESTS, async (folder) => {
+    await mustRun("bash", ["-ec", FILL, "bash", folder]);
+  });
   device = sandbox.device();
 }, 60_000);
 
 beforeEach(async () => {
-  const { value: volume } = unused.next();
-  if (volume === undefined) throw new Error("There are more tests than volumes.");
-  served = servedAs(volume);
-  drive = sandbox.makeFolder(volume, "drive");
-  await device.mount(`${server.url}/${volume}`, drive);
+  const volume = volumes.next();
+  ({ served } = volume);
+  drive = sandbox.makeFolder(volume.name, "drive");
+  await device.mount(volume.url, drive);
 }, 60_000);
 
 afterAll(() => sandbox.cleanup(), 60_000);

@@ -6,7 +6,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type ServerProcess, Sandbox, mustRun, onMount, waitFor } from "../src/harness/index.ts";
+import { Sandbox, VolumeForEach, mustRun, onMount, waitFor } from "../src/harness/index.ts";
 
 const CLIENT = fileURLToPath(new URL("../src/python-client/", import.meta.url));
 const VECTORS = fileURLToPath(new URL("../../shared/vectors/", import.meta.url));
@@ -20,37 +20,29 @@ const ROUND_TRIP_MS = 1500;
 
 jest.setTimeout(60_000);
 
-/** Names of volumes, one for each test, since the server is there for all tests. */
-const VOLUMES = Array.from({ length: 7 }, (_, index) => `v${index}`);
-const unused = VOLUMES.values();
+const TESTS = 7;
 
 let sandbox: Sandbox;
-let server: ServerProcess;
+let volumes: VolumeForEach;
 /** Name of the test's volume. */
 let volume: string;
 let served: string;
-
-const servedAs = (name: string): string => sandbox.makeFolder(name, "served");
+let url: string;
 
 beforeAll(async () => {
   sandbox = new Sandbox();
-  for (const name of VOLUMES) {
-    const folder = servedAs(name);
+  volumes = await VolumeForEach.serve(sandbox, TESTS, (folder) => {
     mkdirSync(join(folder, "reports/old"), { recursive: true });
     writeFileSync(join(folder, "reports/old/ü.txt"), "one\n");
     writeFileSync(join(folder, "reports/empty"), "");
     // More than the credit that a channel begins with.
     writeFileSync(join(folder, "large.bin"), randomBytes(6_000_000));
     symlinkSync("reports/empty", join(folder, "link"));
-  }
-  server = await sandbox.startServer({ volumes: Object.fromEntries(VOLUMES.map((name) => [name, servedAs(name)])) });
+  });
 });
 
 beforeEach(() => {
-  const { value } = unused.next();
-  if (value === undefined) throw new Error("There are more tests than volumes.");
-  volume = value;
-  served = servedAs(volume);
+  ({ name: volume, served, url } = volumes.next());
 });
 
 afterAll(() => sandbox.cleanup(), 60_000);
@@ -65,7 +57,7 @@ async function python<Answer>(program: string, ...args: string[]): Promise<Answe
 }
 
 const client = async <Answer>(command: string, ...args: string[]): Promise<Answer> =>
-  python("main.py", command, `${server.url}/${volume}`, ...args);
+  python("main.py", command, url, ...args);
 
 interface Saved {
   result: { node: number; seq: number; version: number; conflict: boolean };
@@ -133,7 +125,7 @@ test("a client in Python finds what is served, and fetches it, the second versio
 
 test("what a client in Python saves is in the served folder and on a drive; an edit of 2 MB and a small file cost less than 300 bytes", async () => {
   const drive = sandbox.makeFolder(volume, "drive");
-  await sandbox.device().mount(`${server.url}/${volume}`, drive);
+  await sandbox.device().mount(url, drive);
   const first = randomBytes(FILE_BYTES);
   const made = await client<Saved>("save", "reports/new.bin", local("new", first));
   expect(made.result.conflict).toBe(false);
@@ -161,7 +153,7 @@ test("what a client in Python saves is in the served folder and on a drive; an e
 });
 
 test("a client in Python puts a folder with files into a volume, new or there already, for one round trip", async () => {
-  const link = await sandbox.startEmulator(server.port, { rttMs: ROUND_TRIP_MS });
+  const link = await sandbox.startEmulator(volumes.server.port, { rttMs: ROUND_TRIP_MS });
   const put = async (into: string): Promise<{ results: { node: number }[]; tookS: number }> =>
     python("main.py", "put", `ws://127.0.0.1:${link.port}/${volume}`, into, local("from"));
   sandbox.makeFolder(volume, "from");
@@ -194,7 +186,7 @@ test("a client in Python that follows all and holds the lease is told of a chang
 });
 
 test("what a client in Python must not say is answered with the error that PROTOCOL.md names", async () => {
-  expect(await python("refusals.py", `${server.url}/${volume}`)).toEqual({
+  expect(await python("refusals.py", url)).toEqual({
     "a web page": "HTTP 403",
     "no subprotocol": "HTTP 426",
     text: "closed 1003",

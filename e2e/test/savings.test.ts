@@ -3,45 +3,40 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Sandbox, costOf, mustRun, noise, onMount, quiet } from "../src/harness/index.ts";
-import type { Device, LinkEmulator, LinkShape, ServerProcess } from "../src/harness/index.ts";
+import { Sandbox, VolumeForEach, costOf, mustRun, noise, onMount, quiet } from "../src/harness/index.ts";
+import type { Device, LinkEmulator, LinkShape } from "../src/harness/index.ts";
 
 const MB = 1_000_000;
 
 /** Time that all tests together may take. */
 const SANDBOX_MS = 15 * 60_000;
-/** Names of volumes, one for each test: what a server knows of contents, it knows in one volume. */
-const VOLUMES = Array.from({ length: 4 }, (_, index) => `v${index}`);
-const unused = VOLUMES.values();
+/** Each in a volume of its own: what a server knows of contents, it knows in one volume. */
+const TESTS = 4;
 
 let sandbox: Sandbox;
-let server: ServerProcess;
+let volumes: VolumeForEach;
 let device: Device;
-/** Volume of the test, its folder, and the drive, behind a line of its own. */
+/** Volume of the test, its folders, and the drive, behind a line of its own. */
 let volume: string;
 let place: string;
+let served: string;
 let link: LinkEmulator;
 let drive: string;
 
-const servedAs = (name: string): string => sandbox.makeFolder(name, "served");
-
 beforeAll(async () => {
   sandbox = new Sandbox(SANDBOX_MS);
-  server = await sandbox.startServer({ volumes: Object.fromEntries(VOLUMES.map((name) => [name, servedAs(name)])) });
+  volumes = await VolumeForEach.serve(sandbox, TESTS);
   device = sandbox.device();
 }, 60_000);
 
 beforeEach(() => {
-  const { value } = unused.next();
-  if (value === undefined) throw new Error("There are more tests than volumes.");
-  volume = value;
-  place = sandbox.path(volume);
+  ({ name: volume, place, served } = volumes.next());
 });
 
 afterAll(() => sandbox.cleanup(), 60_000);
 
 async function mountThrough(shape: Partial<LinkShape>): Promise<void> {
-  link = await sandbox.startEmulator(server.port, shape);
+  link = await sandbox.startEmulator(volumes.server.port, shape);
   drive = sandbox.makeFolder(volume, "drive");
   await device.mount(`ws://127.0.0.1:${link.port}/${volume}`, drive);
 }
@@ -90,8 +85,8 @@ describe("bytes on the wire", () => {
     // The file keeps its large chunks.
     expect(await cost('truncate -s 100M "$1/big.bin"')).toBeLessThan(5_000);
     expect(await cost(edit, "99000000")).toBeLessThan(5_000);
-    const served = join(servedAs(volume), "big.bin");
-    const stdout = await onMount('sha256sum <"$1/big.bin"; sha256sum <"$2"', [drive, served]);
+    const plain = join(served, "big.bin");
+    const stdout = await onMount('sha256sum <"$1/big.bin"; sha256sum <"$2"', [drive, plain]);
     expect(new Set(stdout.trim().split("\n")).size).toBe(1);
   }, 180_000);
 
@@ -100,7 +95,7 @@ describe("bytes on the wire", () => {
     const source = join(place, "source.bin");
     writeFileSync(source, noise(8 * MB, 2));
     await cost('cp "$2" "$1/big.bin"', source);
-    const otherLink = await sandbox.startEmulator(server.port);
+    const otherLink = await sandbox.startEmulator(volumes.server.port);
     const other = sandbox.device("b");
     const otherDrive = sandbox.makeFolder(volume, "drive-b");
     await other.mount(`ws://127.0.0.1:${otherLink.port}/${volume}`, otherDrive);

@@ -16,4 +16,5 @@ export * from "./run.ts";
 export * from "./sandbox.ts";
 export * from "./slow-process.ts";
 export * from "./traffic.ts";
+export * from "./volume-for-each.ts";
 export * from "./wait.ts";
