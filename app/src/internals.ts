@@ -1,5 +1,7 @@
 // Classes of an agent's mount for whoever composes one on other ground than this machine's: a simulation.
 export { LinuxMountTable } from "./agent/control/index.ts";
+export { OwnChanges } from "./agent/changes/own-changes.ts";
+export { WriteBack } from "./agent/changes/write-back.ts";
 export { FeedApplier } from "./agent/drive/feed-applier.ts";
 export { Saves } from "./agent/drive/saving/saves.ts";
 export { RequestHandler } from "./agent/drive/request-handler.ts";

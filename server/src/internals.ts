@@ -7,6 +7,7 @@ export { BaseHolds } from "./content/folder/versions/base-holds.ts";
 export { SupersededVersions } from "./content/folder/apply/superseded-versions.ts";
 export { RootGuard } from "./content/folder/disk/root-guard.ts";
 export { Feed } from "./feed/feed.ts";
+export { WriteLease } from "./feed/write-lease.ts";
 export { Holder } from "./feed/holder.ts";
 export type { RunningServer } from "./server-api.ts";
 export { MetaFront } from "./meta/meta-front.ts";

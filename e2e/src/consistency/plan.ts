@@ -114,6 +114,8 @@ export interface PlanSettings {
   isLarge?: boolean;
   /** Contents have several chunks, and are edited where they would be read. */
   isEdited?: boolean;
+  /** What is written is mostly saved as editors do, under few names, and edited then. */
+  isSavedAnew?: boolean;
   /** All clients are in mode async. */
   isAsync?: boolean;
   /** Powers in place of the usual ones. */
@@ -247,6 +249,7 @@ function drawn(seed: number, settings: PlanSettings): Plan {
   const isLarge = settings.isLarge ?? (powers.has("large") && !isLong && random.coin(0.15));
   if (isLarge) enlarge(random, steps);
   if (settings.isEdited === true) editInstead(steps);
+  if (settings.isSavedAnew === true) saveAnew(steps);
   return {
     seed,
     ...(outside.length > 0 || isLarge ? { serverDiskMs: 1 + random.below(20) } : {}),
@@ -338,6 +341,14 @@ function editInstead(steps: Step[]): void {
   for (const step of steps) {
     if (step.do === "write" || step.do === "save") step.sizeBytes = Math.max(...SIZES);
     if (step.do === "read") step.do = "edit";
+  }
+}
+
+function saveAnew(steps: Step[]): void {
+  for (const step of steps) {
+    if (step.do === "write" || step.do === "remove" || step.do === "link") step.do = "save";
+    if (step.do === "save") [step.path, step.sizeBytes] = ["a", Math.max(...SIZES)];
+    if (step.do === "edit") step.path = "a";
   }
 }
 

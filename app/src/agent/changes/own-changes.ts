@@ -92,6 +92,15 @@ export class OwnChanges {
     return [...(this.#savesByNode.get(node) ?? [])];
   }
 
+  /** Says whether the change that makes a node is to be sent still, or again. */
+  isToBeMade(node: number): boolean {
+    return this.of(node)
+      .filter((change) => isTreeChange(change))
+      .some(({ state, record: { operation } }) => {
+        return operation.op === "make" && operation.node === node && state !== "committed";
+      });
+  }
+
   saves(): ReadonlySet<Save> {
     return this.#saves;
   }

@@ -2,7 +2,7 @@
 // hold, and what is not certain becomes a copy.
 import { describe, expect, test } from "@jest/globals";
 import { ROOT_NODE, RunnelError } from "@runnel/shared";
-import { type Save, isFollowing } from "../../../src/agent/changes/own-change.ts";
+import { type Save, type TreeChange, isFollowing } from "../../../src/agent/changes/own-change.ts";
 import { EPOCH } from "../../journal/journal-machine.ts";
 import { makeState } from "../../replica/model-tree.ts";
 import { NODE, SaveRig, VERSION } from "./save-rig.ts";
@@ -413,6 +413,26 @@ describe("in mode async, a save of a content that is on its way", () => {
     expect(rig.journal.pending()).toMatchObject([{ n: third.n, baseVersion: VERSION + 1 }]);
     expect(await rig.close(4, { baseVersion: third.shownAs, baseBytes: 100 })).toBe("saved");
     expect(rig.journal.pending()).toMatchObject([{ baseVersion: VERSION + 1, layers: [{}, {}, {}, {}] }]);
+  });
+
+  test("waits while the make of its file is to be sent again: nothing is made in that one's place", async () => {
+    const rig = await new SaveRig().open();
+    rig.isAsync = true;
+    expect(await rig.close(1)).toBe("saved");
+    const [save] = rig.queued as [Save];
+    const attributes = { type: "file", mode: 0o644, uid: 0, gid: 0, mtimeNs: 1n, rdev: 0, target: "" } as const;
+    const operation = { op: "make", folder: 1, name: "file.txt", node: NODE, attributes } as const;
+    const record = { n: 1, instance: rig.journal.instance, epoch: "e", timeNs: 1n, operation, path: "file.txt" };
+    const how = { state: "begun", isAwaited: false, names: [], nodes: [NODE], content: undefined } as const;
+    const made = rig.changes.add<TreeChange>({ n: 1, record, ...how });
+    for (const event of ["record", "send", "fail"] as const) rig.changes.step(made, event);
+    rig.states.delete(NODE);
+    await rig.sendInTurn(save, false);
+    expect([save.state, save.failure, rig.asked]).toMatchObject(["unsent", { kind: "Unreachable" }, []]);
+    rig.states.set(NODE, { ...makeState(NODE, "file", VERSION), version: VERSION });
+    for (const event of ["send", "answer"] as const) rig.changes.step(made, event);
+    await rig.sendInTurn(save, false);
+    expect(rig.asked).toMatchObject([{ is: "write", node: NODE }]);
   });
 
   test("goes with it when a program removes the file", async () => {

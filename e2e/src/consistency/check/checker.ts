@@ -72,6 +72,7 @@ class Checker {
       else if (seq > call.lastSeq && !this.isMixed(call) && this.times.isAsync !== true)
         this.verdict.violations.push(`early: ${shown(call)} returned success before commit ${seq}, which it came to`);
       else this.seqs.set(call, seq);
+      this.named(call, seq);
     }
     for (const call of this.calls) {
       if (isChange(call.kind) || call.outcome !== "ok") continue;
@@ -82,6 +83,23 @@ class Checker {
     const isMixed = (call: Call): boolean => this.isMixed(call);
     if (kept !== undefined) this.verdict.violations.push(...lostContents({ calls, truth, isMixed, ...kept }));
     return this.verdict;
+  }
+
+  /** Checks that a file came to a name with what its program had saved in it, if that had been all. */
+  private named(call: Call, seq: number | undefined): void {
+    const { kind, path, client, began } = call;
+    const commit = this.truth.commits.find((each) => each.seq === seq);
+    const node = commit?.bindings.find((binding) => binding.node !== 0)?.node;
+    if ((kind !== "rename" && kind !== "link") || commit === undefined || node === undefined) return;
+    if (!this.truth.isUnwritten(node, commit.seq)) return;
+    const before = this.calls.filter(
+      (each) => each.client === client && isChange(each.kind) && each.ended < began && touches(each, call),
+    );
+    const newest = before.toSorted((one, other) => one.ended - other.ended).at(-1);
+    const isSaved =
+      newest?.kind === "write" && newest.path === path && newest.outcome === "ok" && newest.content !== EMPTY;
+    if (isSaved && !this.isMixed(call) && !this.isMixed(newest))
+      this.verdict.violations.push(`empty: ${shown(call)} was commit ${seq}, before what ${shown(newest)} saved there`);
   }
 
   private eachOnce(): void {
@@ -278,8 +296,17 @@ class Checker {
         (each.kind === "write" || each.kind === "create") &&
         each.began < call.ended &&
         this.isPendingAt(each, call) &&
-        (touches(each, call) || this.isOneOf(sentUntil(each, call), nodes)),
+        (touches(each, call) || this.isOneOf(this.sentUntil(each, call), nodes)),
     );
+  }
+
+  /**
+   * A content that could not be sent may get a node of its own later, under the name that it was for; in mode async its
+   * file may get that name at the server later.
+   */
+  private sentUntil(write: Call, { lastSeq }: Call): Call {
+    if (write.outcome === "ok" && this.times.isAsync !== true) return write;
+    return { ...write, lastSeq: Math.max(write.lastSeq, lastSeq) };
   }
 
   /** Under whatever names. */
@@ -362,11 +389,6 @@ class Checker {
     if (call.kind !== "write" && call.kind !== "remove" && call.kind !== "rename") return false;
     return [call.path, call.toPath ?? call.path].some((path) => this.isOneOf({ ...call, path }, nodes));
   }
-}
-
-/** A content that could not be sent may get a node of its own later, under the name that it was for. */
-function sentUntil(write: Call, { lastSeq }: Call): Call {
-  return write.outcome === "ok" ? write : { ...write, lastSeq: Math.max(write.lastSeq, lastSeq) };
 }
 
 /** The change may have had a part in what is seen. */

@@ -114,8 +114,10 @@ class Durability {
 /** Paths of the call's file since then: the entry in status moves with whoever renames the file, or has linked it. */
 export function pathsSince({ path, began }: Call, calls: readonly Call[]): ReadonlySet<string> {
   const paths = new Set([path]);
-  for (const { kind, path: from, toPath: to, began: at } of calls.toSorted((a, b) => a.began - b.began)) {
+  for (const { kind, path: from, toPath: to, began: at, errno } of calls.toSorted((a, b) => a.began - b.began)) {
     if (to === undefined || (kind === "rename" ? at < began : kind !== "link")) continue;
+    // A call that was refused has done nothing.
+    if (errno !== undefined && !UNSAVED_ERRNOS.has(errno)) continue;
     if (paths.has(from)) paths.add(to);
     else if (kind === "link" && paths.has(to)) paths.add(from);
   }

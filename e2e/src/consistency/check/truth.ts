@@ -158,6 +158,11 @@ export class Truth {
     return false;
   }
 
+  /** Says whether no content of a file had been committed up to that seq. */
+  isUnwritten(node: number, seq: number): boolean {
+    return lastUpTo(this.versions.get(node), seq)?.version === 0;
+  }
+
   /** The content at a path after the commit `seq`: its key, "folder", or undefined where nothing is. */
   at(path: string, seq: number): string | undefined {
     return this.whatAt(this.nodeAt(path, seq), seq);

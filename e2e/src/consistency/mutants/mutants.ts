@@ -16,6 +16,7 @@ import type { Drive } from "@runnel/native/drive";
 import type { Change, Clock, NodeState } from "@runnel/shared";
 import { RunnelError, sleep } from "@runnel/shared";
 import { Process } from "../../simulation/machine.ts";
+import { ASYNC_MUTANTS } from "./async-mutants.ts";
 import { CONTENT_MUTANTS } from "./content-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { replace } from "./replace.ts";
@@ -237,4 +238,5 @@ export const MUTANTS: readonly Mutant[] = [
     },
   },
   ...CONTENT_MUTANTS,
+  ...ASYNC_MUTANTS,
 ];

@@ -189,6 +189,7 @@ export class UnsentSaves {
         if (sent !== undefined) return sent;
       }
       await making?.settled;
+      if (this.#deps.changes.isToBeMade(save.record.node)) throw notMade(save.record);
       return this.#send(save);
     }).finally(() => (save.sending = undefined));
     await save.sending;
@@ -464,6 +465,10 @@ export class UnsentSaves {
       .done(record.instance, record.n)
       .catch((error: unknown) => log("A save that is done could not be ended in the journal.", error));
   }
+}
+
+function notMade(record: JournalCommit): RunnelError {
+  return new RunnelError("Unreachable", "send", `${nameOf(record)} is not made on the server yet.`);
 }
 
 /** The server no longer has what was edited. */
