@@ -114,7 +114,7 @@ export interface PlanSettings {
   isLarge?: boolean;
   /** Contents have several chunks, and are edited where they would be read. */
   isEdited?: boolean;
-  /** What is written is mostly saved as editors do, under few names, and edited then. */
+  /** Lets programs mostly save as editors do, under few names, and edit that then. */
   isSavedAnew?: boolean;
   /** All clients are in mode async. */
   isAsync?: boolean;

@@ -93,11 +93,13 @@ class Checker {
     if ((kind !== "rename" && kind !== "link") || commit === undefined || node === undefined) return;
     if (!this.truth.isUnwritten(node, commit.seq)) return;
     const before = this.calls.filter(
-      (each) => each.client === client && isChange(each.kind) && each.ended < began && touches(each, call),
+      (each) => each !== call && isChange(each.kind) && each.began < call.ended && touches(each, call),
     );
+    // The last change of all clients: others may have put another file there.
     const newest = before.toSorted((one, other) => one.ended - other.ended).at(-1);
+    if (newest?.client !== client || newest.ended > began) return;
     const isSaved =
-      newest?.kind === "write" && newest.path === path && newest.outcome === "ok" && newest.content !== EMPTY;
+      newest.kind === "write" && newest.path === path && newest.outcome === "ok" && newest.content !== EMPTY;
     if (isSaved && !this.isMixed(call) && !this.isMixed(newest))
       this.verdict.violations.push(`empty: ${shown(call)} was commit ${seq}, before what ${shown(newest)} saved there`);
   }
