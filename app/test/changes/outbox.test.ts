@@ -158,6 +158,31 @@ test("a large content holds up what depends on it, and nothing else", async () =
   );
 });
 
+test("a conflict copy, whose number is later than that of a save which follows it, goes before all else, whatever was tried", async () => {
+  const copy = save(9, 7);
+  copy.record = { ...copy.record, copy: {} as NonNullable<Save["record"]["copy"]> };
+  const following = { ...save(3, 5), follows: copy };
+  outbox.add(change(2, [5]), following, change(4, [5]), copy);
+  await settle();
+  expect(requests()).toEqual([
+    [2, []],
+    [9, []],
+  ]);
+  await answer(2);
+  await answer(9, new RunnelError("Unreachable", "write", "The line broke."));
+  outbox.resume();
+  await settle();
+  expect(requests().slice(2)).toEqual([[9, []]]);
+  await answer(9);
+  copy.state = "settled";
+  outbox.pump();
+  await settle();
+  expect(requests().slice(3)).toEqual([
+    [3, []],
+    [4, [3]],
+  ]);
+});
+
 test("a refusal is the change's own; what comes after it is sent again, once all of that has failed with it", async () => {
   outbox.add(change(1), change(2), save(3, 5), change(4));
   await settle();

@@ -52,7 +52,7 @@ const PASSING = ["Unreachable", "Interrupted", "Unavailable", "Busy", "NoSpace",
 
 export class Outbox {
   readonly #deps: OutboxDeps;
-  /** Ordered by their numbers. */
+  /** Ordered by their numbers, behind conflict copies, which depend on nothing. */
   #waiting: Queued[] = [];
   readonly #sending = new Map<number, Sending>();
   /** Each with the bytes of its content. */
@@ -165,7 +165,7 @@ export class Outbox {
 
   #startSave(save: Save): boolean {
     if (this.#savesUnderWay >= SAVES_UNDER_WAY_MAX || this.#lingers(save)) return false;
-    const isCertain = this.#deps.isCertain(save);
+    const isCertain = !isCopy(save) && this.#deps.isCertain(save);
     const before = isCertain && this.#tail !== undefined ? [this.#tail] : [];
     const isApart = !isCertain || save.record.sizeBytes > LARGE_BYTES;
     const sending = this.#add(save, before, isApart);
@@ -286,9 +286,8 @@ export class Outbox {
 
   /** Most come in their order. */
   #sort(): void {
-    const waiting = this.#waiting;
-    const isSorted = waiting.length < 2 || (waiting.at(-2)?.n ?? 0) < (waiting.at(-1)?.n ?? 0);
-    if (!isSorted) waiting.sort((one, other) => one.n - other.n);
+    const [one, other] = this.#waiting.slice(-2);
+    if (one !== undefined && other !== undefined && inOrder(one, other) > 0) this.#waiting.sort(inOrder);
   }
 
   #again(): void {
@@ -304,6 +303,18 @@ export class Outbox {
     this.#idle?.resolve();
     this.#idle = undefined;
   }
+}
+
+/**
+ * Compares two for their order. What depends on a content that has become a conflict copy was begun before that got its
+ * number.
+ */
+function inOrder(one: Queued, other: Queued): number {
+  return Number(isCopy(other)) - Number(isCopy(one)) || one.n - other.n;
+}
+
+function isCopy(queued: Queued): boolean {
+  return isSave(queued) && queued.record.copy !== undefined;
 }
 
 function madeBy(queued: Queued): number | undefined {
