@@ -12,7 +12,7 @@ beforeEach(() => {
   sandbox = new Sandbox(LASTS_MS);
 });
 
-afterEach(() => sandbox.cleanup(), 660_000);
+afterEach(() => sandbox.cleanup(), 1_260_000);
 
 test(
   "as many files as anybody has are read and written",

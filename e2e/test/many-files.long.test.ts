@@ -14,7 +14,7 @@ beforeEach(() => {
   sandbox = new Sandbox(LASTS_MS);
 });
 
-afterEach(() => sandbox.cleanup(), 300_000);
+afterEach(() => sandbox.cleanup(), 1_260_000);
 
 test(
   "[W120] are found, and go with the folder that they are in",

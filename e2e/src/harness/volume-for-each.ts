@@ -1,4 +1,4 @@
-// One server for all tests of a file, with a volume for each: what one test does to its volume, no other sees.
+// Serves a volume for each test of a file from one server: what one test does to its volume, no other sees.
 import type { Sandbox } from "./sandbox.ts";
 import type { ServerProcess } from "./product.ts";
 

@@ -5,7 +5,11 @@ import type { RecordSettings } from "./record.ts";
 
 type Needs = Partial<Omit<RecordSettings, "disturbances">> & { disturbances?: Partial<DisturbanceSettings> };
 
-/** Mutants by their names in mutants.ts; that of suspend is for the simulation alone. */
+/**
+ * Mutants by their names in mutants.ts. Some are for the simulation alone: that of suspend; that of a kernel which is
+ * not told, since a real one asks again within a second, and at each open; and those of mode async, in which no run is
+ * recorded.
+ */
 export const NEEDS: ReadonlyMap<string, Needs> = new Map<string, Needs>([
   ["an acknowledgement before the entry table changes", { disturbances: { kinds: [] } }],
   [
@@ -33,7 +37,6 @@ export const NEEDS: ReadonlyMap<string, Needs> = new Map<string, Needs>([
   ],
   ["a listing read before an item is stored after it", { disturbances: { kinds: ["newDevice"] } }],
   ["a renewal while an acknowledgement is overdue", { termSeconds: 5, isFirstMute: true, disturbances: { kinds: [] } }],
-  ["a kernel that is not told of a change", { disturbances: { kinds: [] } }],
   ["a retry executed twice", { disturbances: { kinds: ["cut"], betweenMs: [300, 1_000] } }],
 ]);
 

@@ -11,8 +11,8 @@ import { waitFor } from "../wait.ts";
  */
 export const SANDBOX_MARK = "RUNNEL_SANDBOX";
 
-/** Half a million small files, on a busy disk. */
-const REMOVE_MS = 600_000;
+/** A million small files, on a busy disk. */
+const REMOVE_MS = 1_200_000;
 /** Time for processes to end that wrote over their environment, as those of Chromium do, and so lost the mark. */
 const UNMARKED_MS = 5000;
 
