@@ -127,7 +127,7 @@ test("[W186] a rename that goes beside what it did not see is one, also when it 
   const before = await listed();
   const result = await two.change("rename", { ...rename, expects });
   expect(result).toMatchObject({ node: moved, conflict: true });
-  // What it expects does not make it another one.
+  // Says other expectations, which do not make it another one.
   for (const said of [{ expects }, {}, { expects: { ...expects, own: [1] } }])
     expect(await two.change("rename", { ...rename, ...said }, two.n)).toEqual(result);
   const added = (await listed()).slice(before.length);
