@@ -258,19 +258,23 @@ const ownContent: Between = (writeBack) => {
 };
 
 test.each([
-  ["had all the time", [], false],
-  ["lost, and not had again", [lost], true],
-  ["had again after nothing", [lost, granted], false],
-  ["had again after what was changed here", [lost, own, granted], false],
-  ["had again after what was saved here", [lost, ownContent, granted], false],
-  ["had again after what others changed", [lost, own, others, granted], true],
-  ["had again after all was listed anew", [lost, anew, granted], true],
-  ["had again after others and a second loss", [lost, others, lost, granted], true],
-  ["had still", [lost, others, continued], false],
+  ["had all the time", true, [], false],
+  ["lost, and not had again", true, [lost], true],
+  ["had again after nothing", true, [lost, granted], false],
+  ["had again after what was changed here", true, [lost, own, granted], false],
+  ["had again after what was saved here", true, [lost, ownContent, granted], false],
+  ["had again after what others changed", true, [lost, own, others, granted], true],
+  ["had again after all was listed anew", true, [lost, anew, granted], true],
+  ["had again after others and a second loss", true, [lost, others, lost, granted], true],
+  ["had still", true, [lost, others, continued], false],
+  ["not had since the start", false, [], true],
+  ["had first after nothing", false, [granted], false],
+  ["had first after what others changed", false, [others, granted], true],
 ] as const)(
   "says what it takes a name of where others may have changed it: the lease was %s",
-  async (_, all, isSaid) => {
+  async (_, isHad, all, isSaid) => {
     const writeBack = start(true);
+    if (isHad) writeBack.granted(false);
     isConnected = false;
     const planned = writeBack.change(() => ({
       op: "remove",

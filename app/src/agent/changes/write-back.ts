@@ -57,8 +57,8 @@ export class WriteBack {
   readonly budget: UnsentBudget;
   /** The highest number that was given when somebody else may have changed something: what is older is uncertain. */
   #uncertainTo = 0;
-  /** The write lease may have been lost, and was not had since: all that is to be sent is uncertain. */
-  #isUnsure = false;
+  /** The write lease was not had yet, or not since it may have been lost: all that is to be sent is uncertain. */
+  #isUnsure = true;
   /** Somebody else has changed something since then, or may have. */
   #hasHeardOthers = false;
   #isRecalled = false;
