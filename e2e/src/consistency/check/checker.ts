@@ -146,7 +146,7 @@ class Checker {
 
   /** The commit may be that of a program's call that was answered before: no other call came to it. */
   private isLater(committed: Committed, { kind, path }: Call, at: string): boolean {
-    if (this.taken.has(committed) || !this.isAt(committed, at)) return false;
+    if (this.taken.has(committed) || !(committed.isBeside || this.isAt(committed, at))) return false;
     if (kind !== "rename") return true;
     const moved = this.truth.nodesAt(path, committed.seq - 1, committed.seq - 1);
     return committed.bindings.some(({ node }) => moved.has(node));

@@ -14,6 +14,8 @@ export interface Decided {
   op: string;
   /** The name that it was about, or the new one of a rename; "" for what has none. */
   name: string;
+  /** True of a rename that went beside what others had put there unseen (rule W186). */
+  isBeside: boolean;
   /** Names, and what they are bound to from now on: 0 for nothing. */
   bindings: { folder: number; name: string; node: number }[];
   nodes: { node: number; isFile: boolean; version: number }[];
@@ -52,6 +54,7 @@ export function decidedOf({ id, operation }: PlanRequest, planned: Planned): Dec
     isStep: id?.isStep === true,
     op: operation.op,
     name: nameOf(operation as Operation),
+    isBeside: operation.op === "rename" && result.conflict,
     bindings: change.bindings.map(({ folder, name, node }) => ({ folder, name, node })),
     nodes: change.nodes.map(({ node, type, version }) => ({ node, isFile: type === "file", version })),
     ...(operation.op === "write" && operation.content.recipe !== undefined
