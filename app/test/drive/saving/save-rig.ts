@@ -53,6 +53,8 @@ export class SaveRig {
   makes: (() => Promise<void>)[] = [async () => undefined];
   /** Promise that taking a committed content into the cache waits for. */
   keeping: Promise<void> = Promise.resolve();
+  /** A make of the file that is on its way, for programs that wait for the server. */
+  making: Promise<void> | undefined;
   private seq = VERSION;
   private readonly executed = new Map<number, { node: number; version: number }>();
 
@@ -86,7 +88,7 @@ export class SaveRig {
       lookup: async (_folder: number, name: string) => this.states.get(this.names.get(name) ?? 0),
       pathOf: () => "file.txt",
       refusalOf: () => undefined,
-      makingOf: () => undefined,
+      makingOf: () => this.making && { made: { settled: this.making } },
       isNamed: (node: number) => (this.states.get(node)?.nlink ?? 0) > 0,
     };
     this.saves = new Saves(changes, journal.pending());

@@ -435,6 +435,24 @@ describe("in mode async, a save of a content that is on its way", () => {
     expect(rig.asked).toMatchObject([{ is: "write", node: NODE }]);
   });
 
+  test("waits for the make of its file that was begun while programs waited for the server", async () => {
+    const rig = await new SaveRig().open();
+    rig.isAsync = true;
+    expect(await rig.close(1)).toBe("saved");
+    const [save] = rig.queued as [Save];
+    const state = rig.states.get(NODE);
+    const made = Promise.withResolvers<void>();
+    rig.making = made.promise;
+    rig.states.delete(NODE);
+    const sent = rig.sendInTurn(save, false);
+    await rig.machine.clock.advance(100);
+    expect(rig.asked).toEqual([]);
+    if (state !== undefined) rig.states.set(NODE, state);
+    made.resolve();
+    await sent;
+    expect([save.state, rig.asked]).toMatchObject(["settled", [{ is: "write", node: NODE }]]);
+  });
+
   test("goes with it when a program removes the file", async () => {
     const { rig, answer, sent } = await two();
     await rig.unsent.removed(NODE);

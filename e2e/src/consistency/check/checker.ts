@@ -67,6 +67,7 @@ class Checker {
       // Another program had a part in it: nobody can tell what it was answered for.
       if (seq !== undefined && seq > call.lastSeq && this.times.isAsync === true && this.isMixed(call)) continue;
       if (seq === undefined && this.times.isAsync === true && kept?.resting.isRefused(call) === true) continue;
+      if (seq === undefined && this.isRemovedByOthers(call)) continue;
       if (seq === undefined)
         this.verdict.violations.push(`lost: ${shown(call)} returned success, and was never committed`);
       else if (seq > call.lastSeq && !this.isMixed(call) && this.times.isAsync !== true)
@@ -147,7 +148,7 @@ class Checker {
   /** The commit may be that of a program's call that was answered before: no other call came to it. */
   private isLater(committed: Committed, { kind, path }: Call, at: string): boolean {
     if (this.taken.has(committed) || !(committed.isBeside || this.isAt(committed, at))) return false;
-    if (kind !== "rename") return true;
+    if (kind !== "rename" && kind !== "link") return true;
     const moved = this.truth.nodesAt(path, committed.seq - 1, committed.seq - 1);
     return committed.bindings.some(({ node }) => moved.has(node));
   }
@@ -157,6 +158,14 @@ class Checker {
     const now = this.truth.nodesAt(path, seq, seq);
     if (op === "remove") return now.size === 0 && this.truth.nodesAt(path, seq - 1, seq - 1).size > 0;
     return bindings.some(({ node }) => node !== 0 && now.has(node));
+  }
+
+  /** Says whether somebody else removed first what a program was told is removed. */
+  private isRemovedByOthers({ kind, path, client, beganMs }: Call): boolean {
+    if (kind !== "remove" || this.times.isAsync !== true) return false;
+    return this.truth.commits.some(
+      (each) => each.op === "remove" && each.client !== client && each.atMs >= beganMs && this.isAt(each, path),
+    );
   }
 
   /** Any save may come to nothing: that of an empty file need not be a commit. */
@@ -349,9 +358,16 @@ class Checker {
         each.began > call.began &&
         each.began < until &&
         isChange(each.kind) &&
-        [each.path, each.toPath].some((path) => path !== undefined && paths.has(path)) &&
+        ([each.path, each.toPath].some((path) => path !== undefined && paths.has(path)) ||
+          this.wroteOther(each, call)) &&
         (call.kind !== "write" || each.kind !== "rename" || !paths.has(each.path)),
     );
+  }
+
+  /** Says whether it wrote to the file of another write, by another name of it. */
+  private wroteOther({ kind, path, lastSeq }: Call, call: Call): boolean {
+    if (kind !== "write" || call.kind !== "write") return false;
+    return this.truth.wereOne(path, call.path, call.firstSeq, lastSeq + UNHEARD_MAX);
   }
 
   /** Says whether its program was answered, and it is committed after a call began. */

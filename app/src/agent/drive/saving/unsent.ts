@@ -188,7 +188,7 @@ export class UnsentSaves {
         const sent = await this.#sendCertain(save, { making, wasTried, turn });
         if (sent !== undefined) return sent;
       }
-      await making?.settled;
+      await (making ?? this.#deps.tree.makingOf(save.record.node)?.made)?.settled;
       if (this.#deps.changes.isToBeMade(save.record.node)) throw notMade(save.record);
       return this.#send(save);
     }).finally(() => (save.sending = undefined));
