@@ -450,7 +450,7 @@ describe("in mode async, a save of a content that is on its way", () => {
     if (state !== undefined) rig.states.set(NODE, state);
     made.resolve();
     await sent;
-    expect([save.state, rig.asked]).toMatchObject(["settled", [{ is: "write", node: NODE }]]);
+    expect([save.state, rig.asked]).toMatchObject(["committed", [{ is: "write", node: NODE }]]);
   });
 
   test("goes with it when a program removes the file", async () => {
