@@ -120,7 +120,7 @@ export class WriteBack {
     this.#countOffline();
     const { clock, journal, pending, pathOf } = this.#deps;
     const timeNs = clock.wallNs();
-    const operation = this.#expecting(this.#asSeen(operationAt(timeNs)));
+    const operation = this.#asSeen(operationAt(timeNs));
     const { change } = planOperation(pending.rows(journal.instance), operation, timeNs, journal.instance);
     if (change === undefined) return { change, recorded: Promise.resolve() };
     const path = pathOf(operation);
@@ -358,23 +358,20 @@ export class WriteBack {
     return content.state === "settled" || (isGivenUp(content) && !this.outbox.has(content));
   }
 
-  /** Lets a file that is moved to a name which is free here take it from nobody who has it by then. */
+  /**
+   * Says what a change takes a name of, as programs see it now: of which file, or of nobody, also by then, where a
+   * rename is to a name that is free here.
+   */
   #asSeen(operation: TreeOperation): TreeOperation {
-    if (operation.op !== "rename" || operation.how !== "replace") return operation;
-    const isFree = this.#deps.pending.lookup(operation.toFolder, operation.toName).is === "absent";
-    return isFree ? { ...operation, how: "keep" } : operation;
-  }
-
-  /** Says which file a change takes the name of, as programs see it now. */
-  #expecting(operation: TreeOperation): TreeOperation {
     if (operation.op !== "remove" && operation.op !== "rename") return operation;
     if (operation.op === "rename" ? operation.how !== "replace" : operation.isFolder) return operation;
     const [folder, name] =
       operation.op === "rename" ? [operation.toFolder, operation.toName] : [operation.folder, operation.name];
     const { pending, changes } = this.#deps;
-    const bound = pending.lookup(folder, name);
-    if (bound.is !== "bound" || bound.state.type !== "file") return operation;
-    const { node, version } = bound.state;
+    const known = pending.lookup(folder, name);
+    if (operation.op === "rename" && known.is === "absent") return { ...operation, how: "keep" };
+    if (known.is !== "bound" || known.state.type !== "file") return operation;
+    const { node, version } = known.state;
     const unsent = changes.savesOf(node).filter(isUnsent);
     const own = unsent.slice(-LIMITS.operationsAfter).map(({ n }) => n);
     return { ...operation, expects: { node, version: unsent[0]?.record.baseVersion ?? version, own } };
