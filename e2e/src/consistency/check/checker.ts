@@ -160,11 +160,12 @@ class Checker {
     return bindings.some(({ node }) => node !== 0 && now.has(node));
   }
 
-  /** Says whether somebody else removed first what a program was told is removed. */
-  private isRemovedByOthers({ kind, path, client, beganMs }: Call): boolean {
+  /** Says whether somebody else removed first what a program was told is removed, perhaps without its hearing of it. */
+  private isRemovedByOthers({ kind, path, client, firstSeq }: Call): boolean {
     if (kind !== "remove" || this.times.isAsync !== true) return false;
+    const from = firstSeq - UNHEARD_MAX;
     return this.truth.commits.some(
-      (each) => each.op === "remove" && each.client !== client && each.atMs >= beganMs && this.isAt(each, path),
+      (each) => each.op === "remove" && each.client !== client && each.seq > from && this.isAt(each, path),
     );
   }
 
