@@ -19,7 +19,7 @@ export const ASYNC_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a write lease forgotten at a restart",
-    settings: { isAsync: true, faults: ["serverPowerCut"] },
+    settings: { isAsync: true, faults: ["serverPowerCut"], delayMs: 150 },
     apply: () => {
       for (const tables of [MemoryTables, SqliteTables]) replace(tables.prototype, "writeLease", () => () => "");
     },
