@@ -81,7 +81,7 @@ export const LIMITS = {
   neededItems: 65_536,
   /** Operations of one instance whose results are not yet reported received. */
   outstandingOperations: 4096,
-  /** Operations named as not received, among those up to the one that is reported. */
+  /** Spans of operations that are not received, among those up to the one that is reported. */
   notReceived: 64,
   /** A find predicate: nodes in its tree, and its text. */
   predicateNodes: 64,

@@ -10,6 +10,7 @@ export * from "./model/name-text.ts";
 export * from "./model/names.ts";
 export * from "./model/node.ts";
 export * from "./model/notice.ts";
+export { type NumberSpan, isInSpan, spansOf } from "./model/number-span.ts";
 export { parsePredicate } from "./model/parse-predicate.ts";
 export * from "./model/predicate.ts";
 export { RecentMap } from "./model/recent-map.ts";

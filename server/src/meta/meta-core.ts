@@ -1,7 +1,17 @@
 // MetaCore: all of MetaStore, synchronously, over an engine's tables. The engine decides the thread it runs on; the
 // front (meta-front.ts) makes it asynchronous and keeps other writes out while a batch is open.
 import { DIGEST_BYTES, LIMITS, NODE_LIMIT, RunnelError, noticeKey } from "@runnel/shared/model";
-import type { Change, Entry, NodeState, Notice, Recipe, RecordPlace, VersionId, Xattr } from "@runnel/shared";
+import type {
+  Change,
+  Entry,
+  NodeState,
+  Notice,
+  NumberSpan,
+  Recipe,
+  RecordPlace,
+  VersionId,
+  Xattr,
+} from "@runnel/shared";
 import type * as store from "./meta-store.ts";
 import type { ChunkTable, LastName, MetaTables, StoredResult, Transactions } from "./meta-tables.ts";
 import { planRequest } from "./plan/planner.ts";
@@ -175,7 +185,7 @@ export class MetaCore implements SyncMetaStore {
     });
   }
 
-  forgetResults(instance: string, upToN: number, but: readonly number[]): void {
+  forgetResults(instance: string, upToN: number, but: readonly NumberSpan[]): void {
     this.#transact(false, () => this.#engine.write.removeResultsUpTo(instance, upToN, but));
   }
 

@@ -2,7 +2,7 @@
 // from `plan` until `commit` or `rollback`; other writes, and the next `plan`, wait for it. So whoever has a batch open
 // must not wait for another write.
 import { RunnelError } from "@runnel/shared/model";
-import type { Change, Entry, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
+import type { Change, Entry, NodeState, Notice, NumberSpan, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type { SyncMetaStore } from "./meta-core.ts";
 import type * as store from "./meta-store.ts";
 
@@ -85,7 +85,7 @@ export class MetaFront implements store.MetaStore {
   forgetVersion = (version: VersionId): Promise<void> => this.#change("forgetVersion", version);
   forgetChanges = (upToSeq: number): Promise<void> => this.#change("forgetChanges", upToSeq);
   allocateNodes = (count: number): Promise<{ first: number; count: number }> => this.#change("allocateNodes", count);
-  forgetResults = (instance: string, upToN: number, but: readonly number[]): Promise<void> =>
+  forgetResults = (instance: string, upToN: number, but: readonly NumberSpan[]): Promise<void> =>
     this.#change("forgetResults", instance, upToN, but);
   setAttached = (instance: string, termMs: number): Promise<void> => this.#change("setAttached", instance, termMs);
   setWriteLease = (instance: string): Promise<void> => this.#change("setWriteLease", instance);

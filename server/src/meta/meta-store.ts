@@ -9,6 +9,7 @@ import type {
   NewAttributes,
   NodeState,
   Notice,
+  NumberSpan,
   Recipe,
   RecordPlace,
   VersionId,
@@ -262,7 +263,7 @@ export interface MetaStore {
   /** Stored result of an operation, if it was executed. */
   result(instance: string, n: number): Promise<{ digest: Uint8Array; result: OperationResult } | undefined>;
   /** The client has these results: all n up to and including. */
-  forgetResults(instance: string, upToN: number, but: readonly number[]): Promise<void>;
+  forgetResults(instance: string, upToN: number, but: readonly NumberSpan[]): Promise<void>;
   /**
    * Instances that hold an attachment, and how long a lease of theirs lasts (asked at restart), kept durably before it
    * resolves; 0: it holds none.

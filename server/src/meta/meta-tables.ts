@@ -1,7 +1,7 @@
 // MetaTables: the rows of a meta store as the planner sees them, inside one transaction. Synchronous: the engine
 // decides on which thread it runs. Rows handed out are never changed in place, a change is a put. Nothing here knows a
 // rule of the tree; those are the planner's.
-import type { Change, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
+import type { Change, NodeState, Notice, NumberSpan, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type { LastName, TreeRows } from "@runnel/shared/tree";
 import type { AttachedInstance, DiskRow, OperationResult, Passed, VersionRow, VolumeFacts } from "./meta-store.ts";
 
@@ -50,7 +50,7 @@ export interface MetaTables extends TreeRows {
 
   result(instance: string, n: number): StoredResult | undefined;
   putResult(instance: string, n: number, stored: StoredResult): void;
-  removeResultsUpTo(instance: string, n: number, but: readonly number[]): void;
+  removeResultsUpTo(instance: string, n: number, but: readonly NumberSpan[]): void;
   countResults(instance: string): number;
 
   attached(): AttachedInstance[];

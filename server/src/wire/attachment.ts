@@ -1,5 +1,5 @@
 // An attachment of a connection: the channel that `attach` opened stays open and carries the volume's feed.
-import type { Change, Channel, FeedFromClient, VersionId } from "@runnel/shared";
+import type { Change, Channel, FeedFromClient, NumberSpan, VersionId } from "@runnel/shared";
 import { FEED_FROM_CLIENT, ROOT_NODE, RunnelError, check, packChange } from "@runnel/shared";
 import type { Right } from "../auth/registry-file.ts";
 import type { FeedSender, Holder } from "../feed/holder.ts";
@@ -63,7 +63,7 @@ export class Attachment implements FeedSender {
   /**
    * The client has these results `but` for some. Not waited for, and in steps: one row less is not worth a write each.
    */
-  forgetUpTo(received: number, but: readonly number[] = []): void {
+  forgetUpTo(received: number, but: readonly NumberSpan[] = []): void {
     if (received < this.forgottenTo + FORGET_STEP) return;
     this.forgottenTo = received;
     this.volume.meta

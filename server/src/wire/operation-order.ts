@@ -1,6 +1,6 @@
 // Operations of an attachment that are under way, and how they ended: for those that are to be executed after others
 // (W29), or name what others made (W63).
-import { RecentMap, RunnelError } from "@runnel/shared";
+import { type NumberSpan, RecentMap, RunnelError, isInSpan } from "@runnel/shared";
 import type { Ticket } from "../commit-log/queue.ts";
 import type { MetaStore, OperationResult } from "../meta/meta-store.ts";
 
@@ -55,7 +55,7 @@ export class Results {
 export interface Numbered {
   n: number;
   received: number;
-  but?: readonly number[] | undefined;
+  but?: readonly NumberSpan[] | undefined;
   after?: readonly number[] | undefined;
 }
 
@@ -133,14 +133,14 @@ export class OperationOrder {
     n: number,
     by: number,
     received: number,
-    but: readonly number[],
+    but: readonly NumberSpan[],
   ): Promise<OperationResult | undefined> {
     const failure = this.failed.get(n);
     if (failure !== undefined) throw failure;
     const stored = n < by ? await this.meta.result(this.instance, n) : undefined;
     if (stored !== undefined) return stored.result;
     // The client has its result, so it was executed: whoever names it knows that. 0 says nothing.
-    if (n < by && received > 0 && n <= received && !but.includes(n)) return undefined;
+    if (n < by && received > 0 && n <= received && !isInSpan(n, but)) return undefined;
     throw new RunnelError("Invalid", "order", `Operation ${n} was not executed before ${by}.`, {
       detail: { rule: "W29" },
     });

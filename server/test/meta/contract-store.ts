@@ -192,7 +192,7 @@ function describeRepetition(using: Using): void {
       expect(await h.refused(chmod)).toEqual({ kind: "Busy", detail: { limit: LIMITS.outstandingOperations } });
       expect((await h.run(chmod, "there")).change).toBeDefined();
       expect((await h.batch([more[5] as PlanRequest]))[0]).toMatchObject({ isRepeated: true });
-      await h.store.forgetResults("here", 4, [2, 3]);
+      await h.store.forgetResults("here", 4, [[2, 3]]);
       expect(await h.store.result("here", 1)).toBeUndefined();
       expect(await h.store.result("here", 2)).toBeDefined();
       expect(await h.store.result("here", 4)).toBeUndefined();

@@ -1,5 +1,6 @@
 // Numbers of a message.
 import { z } from "zod";
+import type { NumberSpan } from "../model/number-span.ts";
 
 /** A non-negative integer below 2^53, whichever width CBOR gave it. */
 export const count = z
@@ -27,6 +28,11 @@ export function counts(lengthMax: number, max: number = Number.MAX_SAFE_INTEGER)
       Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= max;
     return numbers.every(isFit) ? numbers : faulty(context, "not a whole number that fits");
   });
+}
+
+/** A list of at most `lengthMax` spans of numbers; one that ends before it begins has none. */
+export function spans(lengthMax: number): z.ZodType<NumberSpan[]> {
+  return z.array(z.tuple([count, count])).max(lengthMax);
 }
 
 function faulty(context: z.RefinementCtx, message: string): never {

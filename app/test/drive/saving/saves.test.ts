@@ -44,7 +44,7 @@ class Rig extends Saves {
   /** Numbers up to 50 that the server must still know. */
   needed(): number[] {
     for (let count = 0; count < 5000; count++) this.changes.step(this.changes.begin(), "settle");
-    return this.changes.received.but ?? [];
+    return [...new Set((this.changes.received.but ?? []).flat())];
   }
 }
 

@@ -1,7 +1,7 @@
 // Saves that fail, and what is done about them: each is executed once, nothing takes the place of what it does not
 // hold, and what is not certain becomes a copy.
 import { describe, expect, test } from "@jest/globals";
-import { ROOT_NODE, RunnelError } from "@runnel/shared";
+import { ROOT_NODE, RunnelError, isInSpan } from "@runnel/shared";
 import { type Save, type TreeChange, isFollowing } from "../../../src/agent/changes/own-change.ts";
 import { EPOCH } from "../../journal/journal-machine.ts";
 import { makeState } from "../../replica/model-tree.ts";
@@ -18,7 +18,7 @@ function numbersOf(rig: SaveRig): number[] {
 function isReceived(rig: SaveRig, n: number): boolean {
   rig.changes.step(rig.changes.begin(), "settle");
   const { received, but = [] } = rig.changes.received;
-  return n <= received && !but.includes(n);
+  return n <= received && !isInSpan(n, but);
 }
 
 describe("a save that fails", () => {

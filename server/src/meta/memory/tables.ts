@@ -1,7 +1,7 @@
 // MetaTables in memory: keyed rows with secondary indexes, and one list of what was changed, by which a transaction is
 // undone, redone and, in a simulated power cut, lost back to the last durable point.
-import { DIGEST_BYTES, RunnelError, digestAt, digestKey, noticeKey } from "@runnel/shared/model";
-import type { Change, Entry, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
+import { DIGEST_BYTES, RunnelError, digestAt, digestKey, isInSpan, noticeKey } from "@runnel/shared/model";
+import type { Change, Entry, NodeState, Notice, NumberSpan, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type { AttachedInstance, DiskRow, Passed, VersionRow } from "../meta-store.ts";
 import type { ChunkTable, Facts, LastName, MetaTables, StoredResult, Transactions } from "../meta-tables.ts";
 
@@ -293,9 +293,9 @@ export class MemoryTables implements MetaTables, Transactions {
     this.#results.put(nameKey(n, instance), { ...stored, instance, n });
   }
 
-  removeResultsUpTo(instance: string, n: number, but: readonly number[]): void {
+  removeResultsUpTo(instance: string, n: number, but: readonly NumberSpan[]): void {
     for (const row of this.#results.find(0, instance)) {
-      if (row.n <= n && !but.includes(row.n)) this.#results.put(nameKey(row.n, instance), undefined);
+      if (row.n <= n && !isInSpan(row.n, but)) this.#results.put(nameKey(row.n, instance), undefined);
     }
   }
 

@@ -2,7 +2,7 @@
 // of results of an instance, which only it changes; a rollback forgets them.
 import type Database from "better-sqlite3";
 import { RunnelError, decodeCbor, decodeRecipe, encodeCbor, encodeRecipe, noticeKey } from "@runnel/shared/model";
-import type { Change, Entry, NodeState, Notice, Recipe, VersionId, Xattr } from "@runnel/shared";
+import type { Change, Entry, NodeState, Notice, NumberSpan, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type { AttachedInstance, DiskRow, Passed, VersionPlace, VersionRow } from "../meta-store.ts";
 import type { Facts, LastName, MetaTables, StoredResult } from "../meta-tables.ts";
 import * as rows from "./rows.ts";
@@ -299,10 +299,10 @@ export class SqliteTables implements MetaTables {
     this.#resultCounts.set(instance, count + 1 - replaced);
   }
 
-  removeResultsUpTo(instance: string, n: number, but: readonly number[]): void {
+  removeResultsUpTo(instance: string, n: number, but: readonly NumberSpan[]): void {
     const kept = JSON.stringify(but);
     this.#run(
-      "DELETE FROM results WHERE instance = ? AND n <= ? AND n NOT IN (SELECT value FROM json_each(?))",
+      "DELETE FROM results WHERE instance = ? AND n <= ? AND NOT EXISTS (SELECT 1 FROM json_each(?) WHERE n BETWEEN value ->> 0 AND value ->> 1)",
       instance,
       n,
       kept,

@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { LIMITS } from "../../limits.ts";
 import type { VersionId } from "../../model/node.ts";
 import { nanoseconds } from "../fields.ts";
-import { count, counts } from "../numbers.ts";
+import { count, counts, spans } from "../numbers.ts";
 
 /**
  * Right on the volume of its attachment that a request needs (W72); "none" is for those that are asked without an
@@ -53,13 +53,13 @@ export const attached = { attachment: count };
 
 /**
  * Fields that every change carries: its number within the instance's journal (executed once), the number up to which
- * all results were received `but` for these, and when the program did it by the client's clock.
+ * all results were received `but` for those of these spans, and when the program did it by the client's clock.
  */
 export const numbered = {
   ...attached,
   n: count,
   received: count,
-  but: counts(LIMITS.notReceived).optional(),
+  but: spans(LIMITS.notReceived).optional(),
   timeNs: nanoseconds.optional(),
   /** Operations of the instance after which it is executed, and only if they were. */
   after: counts(LIMITS.operationsAfter).optional(),
