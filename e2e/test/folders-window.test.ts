@@ -49,7 +49,7 @@ async function openFolders(): Promise<Awaited<ReturnType<TestBrowser["open"]>>> 
 }
 
 test(
-  "a file is kept here, let go and freed by its row, and the cache's disk says the same",
+  "a file is kept here, let go and freed by its row, a folder is paused and resumed, and the cache's disk and the agent say the same",
   async () => {
     sandbox.makeFolder("served/reports");
     writeFileSync(join(served, "reports", "plan.txt"), "plan");
@@ -70,6 +70,16 @@ test(
     await page.getByRole("menuitem", { name: "Free the space" }).click();
     await film.getByText("at the server").waitFor({ timeout: SHOWN_MS });
     expect(cachedBytes(cache)).toBeLessThan(FILM_BYTES);
+
+    await page.getByRole("button", { name: "Actions for reports" }).click();
+    await page.getByRole("menuitem", { name: "Pause for one hour" }).click();
+    const reports = page.getByRole("row").filter({ hasText: "reports" });
+    await reports.getByText(/^paused until /).waitFor({ timeout: SHOWN_MS });
+    expect((await device.status())["mounts"]).toMatchObject([{ pausedFolders: [{ path: "reports" }] }]);
+    await page.getByRole("button", { name: "Actions for reports" }).click();
+    await page.getByRole("menuitem", { name: "Resume" }).click();
+    await reports.getByText(/^paused until /).waitFor({ state: "detached", timeout: SHOWN_MS });
+    expect((await device.status())["mounts"]).toMatchObject([{ pausedFolders: [] }]);
 
     // Programs change the drive under the open page, and a folder is gone into.
     await onMount('printf new > "$1/reports/new.txt"; rm "$1/film"', [drive]);

@@ -209,6 +209,18 @@ export class Agent {
     await Promise.all(mounts.map((mount) => mount.pauseChanged()));
   }
 
+  /**
+   * Pauses a folder or file in a drive, or ends its pause, over a restart too where that can be written down.
+   * @returns false where there was none to end. @throws NotFound
+   */
+  async pauseFolder(mount: Mount, path: string, untilMs: number | null | undefined): Promise<boolean> {
+    const sinceMs = Number(this.deps.clock.wallNs() / 1_000_000n);
+    const isDone = untilMs === undefined ? mount.resumeFolder(path) : true;
+    if (untilMs !== undefined) await mount.pauseFolder(path, { sinceMs, untilMs });
+    this.#recordIfPossible();
+    return isDone;
+  }
+
   /** A drive that cannot be guarded is one all the same. */
   async #guard({ settings: { mountpoint }, ended }: Mount): Promise<void> {
     try {
@@ -374,7 +386,10 @@ function placeOf({ settings: { url, mountpoint } }: WithSettings): MountRecord {
 
 function recordOf(mount: WithSettings): MountRecord {
   const { cacheFolder, cacheBytes, mapOwner, isAsync, unsentBytes, ...others } = mount.settings;
-  const { usesFsKit, secretPath, isKept, pause } = others;
+  const { usesFsKit, secretPath, isKept, pause, pausedFolders } = others;
   const modes = { mapOwner, isAsync, unsentBytes, usesFsKit };
-  return { ...placeOf(mount), options: { cacheFolder, cacheBytes, ...modes, secretPath, isKept, pause } };
+  return {
+    ...placeOf(mount),
+    options: { cacheFolder, cacheBytes, ...modes, secretPath, isKept, pause, pausedFolders },
+  };
 }

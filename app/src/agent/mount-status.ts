@@ -92,6 +92,16 @@ export type ServerStatus = z.infer<typeof ServerStatus>;
 export const Pause = z.object({ sinceMs: count, untilMs: count.nullable() });
 export type Pause = z.infer<typeof Pause>;
 
+/** `until`: the end in words, "until 14:00". `reminders`: how often a person was to be reminded of it. */
+const PauseTerm = Pause.extend({ until: z.string(), reminders: count });
+
+/** The pause of a folder or file: its node in the volume of that epoch, 0: none is known; where it was last. */
+export const FolderPause = Pause.extend({ path: z.string(), node: count, epoch: z.string() });
+export type FolderPause = z.infer<typeof FolderPause>;
+
+export const FolderPauseStatus = PauseTerm.extend({ path: z.string() });
+export type FolderPauseStatus = z.infer<typeof FolderPauseStatus>;
+
 export const MountStatus = z.object({
   url: z.string(),
   volume: z.string(),
@@ -103,11 +113,10 @@ export const MountStatus = z.object({
   isReadOnly: z.boolean(),
   /** Why the server does not let this device in, or cannot serve the volume now; null: neither is so. */
   refusal: z.string().nullable(),
-  /**
-   * null: it is not paused. `until`: its end in words, "until 14:00". `reminders`: how often a person was to be
-   * reminded of it.
-   */
-  pause: Pause.extend({ until: z.string(), reminders: count }).nullable(),
+  /** null: it is not paused. */
+  pause: PauseTerm.nullable(),
+  /** Folders and files in it that are paused by themselves, by their paths in the drive. */
+  pausedFolders: z.array(FolderPauseStatus),
   /** A sentence for a person about the state. */
   sentence: z.string(),
   epoch: z.string(),
@@ -160,6 +169,8 @@ export const FolderRow = z.object({
   /** Bytes of a file that are on this computer; null for what is no file. */
   hereBytes: count.nullable(),
   pin: RowPin.nullable(),
+  /** It is paused; `isOwn`: by itself, and not with a folder above it. `until`: in words. */
+  pause: z.object({ isOwn: z.boolean(), until: z.string() }).nullable(),
 });
 export type FolderRow = z.infer<typeof FolderRow>;
 /** Some rows of a folder. `revision` is another one when names came, went or moved. */

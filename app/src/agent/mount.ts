@@ -6,6 +6,7 @@ import type {
   FoundEntry,
   MountStatistics,
   MountStatus,
+  FolderPause,
   Pause,
   PinStatus,
   UnsentFile,
@@ -42,6 +43,8 @@ export interface MountSettings {
   isKept?: boolean;
   /** Nothing crosses the line until it ends. May change while the drive is there. */
   pause?: Pause;
+  /** Nothing of these folders and files crosses the line. May change while the drive is there. */
+  pausedFolders?: readonly FolderPause[];
   /** A dead agent's drive is still mounted there, and gives way to this one. */
   replacesDead?: boolean;
 }
@@ -114,6 +117,10 @@ export interface Mount {
    * Takes the pause that the settings have now. Resolves when nothing crosses the line any more, or all may again.
    */
   pauseChanged(): Promise<void>;
+  /** Pauses a folder or file by its path in the drive, which is written down over a restart. @throws NotFound */
+  pauseFolder(path: string, pause: Pause): Promise<void>;
+  /** @returns false where that is not paused by itself. */
+  resumeFolder(path: string): boolean;
   /**
    * Ends the mount; what could not be sent is kept for the next one at this place. @throws Busy without `force` while
    * programs use the drive.

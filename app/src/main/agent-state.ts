@@ -15,6 +15,7 @@ export type DriveFacts = Pick<
   | "problems"
   | "sentence"
   | "pause"
+  | "pausedFolders"
 >;
 
 export interface Place {

@@ -168,11 +168,11 @@ export class Desktop {
 
   async #pause(mountpoint: string | undefined, end: PauseEnd): Promise<void> {
     const untilMs = endOfPause(end, Number(this.#deps.clock.wallNs() / 1_000_000n));
-    await this.#watch.client?.ask("pause", { mountpoint, untilMs });
+    await this.#watch.client?.ask("pause", { path: mountpoint, untilMs });
   }
 
   async #resume(mountpoint: string | undefined): Promise<void> {
-    await this.#watch.client?.ask("resume", { mountpoint });
+    await this.#watch.client?.ask("resume", { path: mountpoint });
   }
 
   async #setStartsAtLogin(starts: boolean): Promise<void> {

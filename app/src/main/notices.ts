@@ -90,8 +90,12 @@ export class Notices {
       });
     if (now.refusal !== null && before.refusal === null)
       this.tell({ title: `${name} needs you`, body: now.refusal, opens: "/" });
-    if (drive.pause !== null && now.reminders > before.reminders)
-      this.tell({ title: `${name} is still paused`, body: drive.sentence, opens: "/" });
+    if (now.reminders > before.reminders)
+      this.tell({
+        title: `${drive.pause === null ? `A part of ${name}` : name} is still paused`,
+        body: drive.sentence,
+        opens: "/",
+      });
     for (const [likeness, problem] of now.problems)
       if (!before.problems.has(likeness)) this.tell({ title: `${name} has a problem`, body: problem, opens: "/" });
     return { ...now, ...this.#followLine(drive, before) };
@@ -142,13 +146,13 @@ const NOTHING: KnownDrive = {
   isToldOffline: false,
 };
 
-function factsOf({ conflicts, problems, refusal, pause }: DriveFacts): KnownDrive {
+function factsOf({ conflicts, problems, refusal, pause, pausedFolders }: DriveFacts): KnownDrive {
   return {
     ...NOTHING,
     conflicts: new Set(conflicts.map(({ path }) => path)),
     problems: new Map(problems.map((problem) => [problem.replaceAll(/\d+/g, "0"), problem])),
     refusal,
-    reminders: pause?.reminders ?? 0,
+    reminders: pausedFolders.reduce((sum, { reminders }) => sum + reminders, pause?.reminders ?? 0),
   };
 }
 

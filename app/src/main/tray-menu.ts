@@ -70,13 +70,16 @@ function pauseItem(
 }
 
 function driveItem(drive: DriveFacts, acts: MenuActs): MenuItem {
-  const { mountpoint, sentence } = drive;
+  const { mountpoint, sentence, pause, pausedFolders } = drive;
   return {
     label: short(nameOf(mountpoint)),
     items: [
       { label: short(sentence) },
       { label: "Open Folder", act: () => acts.openFolder(mountpoint) },
       pauseItem([drive], mountpoint, "", acts),
+      ...(pause === null && pausedFolders.length > 0
+        ? [{ label: "Resume Folders", act: () => acts.resume(mountpoint) }]
+        : []),
       { label: "Unmount", act: () => acts.unmount(mountpoint) },
     ],
   };

@@ -1,9 +1,9 @@
 // Changes on their way to a server that executes what comes after another one only when that succeeded ([W29]).
-import { beforeEach, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { RunnelError, SimulatedClock } from "@runnel/shared";
 import type { Turn } from "../../src/agent/transfer/upload.ts";
-import { Outbox, type Queued } from "../../src/agent/changes/outbox.ts";
-import { type Save, type TreeChange, isSave } from "../../src/agent/changes/own-change.ts";
+import { Outbox } from "../../src/agent/changes/outbox.ts";
+import { type Queued, type Save, type TreeChange, isSave } from "../../src/agent/changes/own-change.ts";
 
 const MiB = 1024 * 1024;
 
@@ -21,6 +21,8 @@ let isWanted: boolean;
 /** All that the server was asked, in order. */
 let asked: Asked[];
 let refused: number[];
+/** Numbers of the changes of what is paused. */
+let paused: Set<number>;
 /** Contents that are being read and compressed, by number. */
 let prepared: Map<number, Turn>;
 /** Contents whose preparation takes until a test ends it. */
@@ -30,10 +32,11 @@ let outbox: Outbox;
 beforeEach(() => {
   clock = new SimulatedClock();
   [isConnected, isCertain, isWanted, asked, refused] = [true, true, true, [], []];
-  [prepared, unprepared] = [new Map(), new Map()];
+  [prepared, unprepared, paused] = [new Map(), new Map(), new Set()];
   outbox = new Outbox({
     clock,
     isConnected: () => isConnected,
+    isPaused: (queued) => paused.has(queued.n),
     isCertain: () => isCertain,
     sendChange: (queued, after) => ask(queued, after),
     sendSave: async (queued, _making, turn) => {
@@ -48,7 +51,7 @@ beforeEach(() => {
         (error: unknown) => ([queued.state, queued.failure] = [isWanted ? "unsent" : "settled", error]),
       );
     },
-    removed: () => undefined,
+    lessened: () => undefined,
     lacksSpace: () => undefined,
     refused: async ({ n }) => void refused.push(n),
   });
@@ -313,4 +316,106 @@ test("what holds a content that is on its way waits for its answer: later change
     for (const n of [2, 3, 4, 5, 6]) await answer(n);
     expect(outbox.size).toBe(0);
   }
+});
+
+describe("what is paused", () => {
+  /** A change of a name: `over` is the node that had the name. */
+  function naming(n: number, op: "make" | "remove", folder: number, name: string, node: number): TreeChange {
+    const isFolder = op === "remove" && name.startsWith("folder");
+    const operation = {
+      op,
+      folder,
+      name,
+      node,
+      isFolder,
+      attributes: {},
+    } as unknown as TreeChange["record"]["operation"];
+    const bound = op === "make" ? node : 0;
+    return { ...change(n, [folder, node]), names: [[folder, name, bound]], record: { ...change(n).record, operation } };
+  }
+
+  test("waits, and the rest goes on", async () => {
+    paused.add(1).add(3);
+    outbox.add(change(1, [5]), change(2, [6]), save(3, 7), save(4, 8));
+    await settle();
+    expect(requests()).toEqual([
+      [2, []],
+      [4, [2]],
+    ]);
+    await answer(2);
+    await answer(4);
+    expect([outbox.size, outbox.isIdle]).toEqual([2, true]);
+    await outbox.idle();
+    paused.clear();
+    outbox.pausesChanged();
+    expect(outbox.isIdle).toBe(false);
+    await settle();
+    expect(requests().slice(2)).toEqual([
+      [1, []],
+      [3, [1]],
+    ]);
+  });
+
+  test("holds up what depends on it: the same file or name, what it makes, and the folder that it is to leave empty", async () => {
+    paused.add(1);
+    // A file is moved out of a paused folder, say: of folder 2, name "file", node 5.
+    const first = naming(1, "remove", 2, "file", 5);
+    outbox.add(
+      first,
+      change(2, [5]),
+      save(3, 5),
+      naming(4, "make", 2, "file", 6),
+      save(5, 6),
+      naming(6, "make", 2, "other", 7),
+      naming(7, "remove", 1, "folder", 2),
+      change(8, [9]),
+    );
+    await settle();
+    expect(requests().map(([n]) => n)).toEqual([6, 8]);
+    paused.clear();
+    outbox.pausesChanged();
+    for (const n of [6, 8, 1, 2, 3, 4, 5, 7]) await answer(n);
+    expect(requests().map(([n]) => n)).toEqual([6, 8, 1, 2, 3, 4, 5, 7]);
+    expect(outbox.size).toBe(0);
+  });
+
+  test("does not hold up what was there before it", async () => {
+    isConnected = false;
+    paused.add(2);
+    outbox.add(change(1, [5]), change(2, [5]));
+    isConnected = true;
+    outbox.pump();
+    await answer(1, new RunnelError("Unavailable", "setAttr", "Not now."));
+    await clock.advance(2_000);
+    await settle();
+    expect(requests().map(([n]) => n)).toEqual([1, 1]);
+  });
+
+  test("fails when it is on its way, waits then, and the rest is not tried later for that", async () => {
+    outbox.add(save(1, 5), save(2, 6));
+    await settle();
+    paused.add(1);
+    outbox.pausesChanged();
+    await answer(1, new RunnelError("Unreachable", "write", "Paused."));
+    outbox.add(change(3, [7]));
+    await settle();
+    expect(requests().map(([n]) => n)).toContain(3);
+    for (const n of [2, 3]) await answer(n);
+    paused.clear();
+    outbox.pausesChanged();
+    await settle();
+    expect(requests().filter(([n]) => n === 1)).toHaveLength(2);
+  });
+
+  test("is counted no more when a person gives it up, nor does it hold anything up", async () => {
+    paused.add(1);
+    const given = save(1, 5, 100);
+    outbox.add(given, change(2, [5]));
+    await settle();
+    expect([requests(), outbox.bytes]).toEqual([[], 100]);
+    given.state = "settled";
+    outbox.pump();
+    await settle();
+    expect([requests().map(([n]) => n), outbox.bytes, outbox.size]).toEqual([[2], 0, 1]);
+  });
 });

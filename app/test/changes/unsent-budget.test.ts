@@ -10,18 +10,20 @@ let clock: SimulatedClock;
 let usedBytes: number;
 let availableBytes: number;
 let isConnected: boolean;
+let isHeld: boolean;
 let budget: UnsentBudget;
 
 beforeEach(() => {
   clock = new SimulatedClock();
   settings = { unsentBytes: LIMIT_BYTES };
-  [usedBytes, availableBytes, isConnected] = [0, 1e9, true];
+  [usedBytes, availableBytes, isConnected, isHeld] = [0, 1e9, true, false];
   budget = new UnsentBudget({
     settings,
     clock,
     data: { space: async () => ({ availableBytes, totalBytes: 1e9, freeFiles: 1 }) as never },
     usedBytes: () => usedBytes,
     isConnected: () => isConnected,
+    isHeld: () => isHeld,
   });
 });
 
@@ -35,6 +37,17 @@ async function roomFor(bytes: number): Promise<{ outcome: string }> {
   await settle();
   return asked;
 }
+
+test("whoever would go beyond it is refused while all that waits is paused", async () => {
+  usedBytes = 900;
+  const asked = await roomFor(200);
+  expect(asked.outcome).toBe("waits");
+  isHeld = true;
+  budget.changed();
+  await settle();
+  expect(asked.outcome).toBe("NoSpace");
+  expect(budget.problem()).toMatch(/then nothing more can be saved until what is paused is resumed\.$/);
+});
 
 test("whoever would go beyond it waits until enough has been sent, and is told when there is no server any more", async () => {
   usedBytes = 600;

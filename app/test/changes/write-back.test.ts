@@ -1,7 +1,7 @@
 // Puts what a former process was told, and did not send, over the tree again; sends it in its order, or gives it up
 // where a power cut took what it needs. Journal, tree and outbox are the product's own; the server answers as a test
 // says.
-import { beforeEach, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { type Change, ROOT_NODE, RunnelError, sleep } from "@runnel/shared";
 import type { TreeOperation } from "@runnel/shared/tree";
 import { OwnChanges } from "../../src/agent/changes/own-changes.ts";
@@ -14,6 +14,7 @@ import type { Replica } from "../../src/agent/replica/replica.ts";
 import { openReplica } from "../../src/agent/replica/sqlite-replica.ts";
 import { EPOCH, JournalMachine, dataOf, makeCommit } from "../journal/journal-machine.ts";
 import { makeState } from "../replica/model-tree.ts";
+import { nothingPaused } from "../pauses/nothing-paused.ts";
 
 const FILE = 2 ** 40;
 const BEFORE = 7;
@@ -37,6 +38,9 @@ let replica: Replica;
 let pending: PendingTree;
 let changes: OwnChanges;
 let isConnected: boolean;
+/** A person has paused all files. */
+let isPaused: boolean;
+let isHeld: boolean;
 let sent: { what: string; after: readonly number[] }[];
 /** Says of each change what it expects to take a name of. */
 let expected: unknown[];
@@ -47,6 +51,7 @@ let answer: RunnelError | undefined;
 beforeEach(async () => {
   machine = new JournalMachine();
   [isConnected, sent, expected, refused, answer] = [true, [], [], [], undefined];
+  [isPaused, isHeld] = [false, true];
   journal = await machine.open();
 });
 
@@ -58,13 +63,22 @@ function start(isKnown: boolean): WriteBack {
   pending = new PendingTree(replica, (node) => node);
   changes = new OwnChanges(journal);
   const unanswered = new Promise<never>(() => undefined);
-  const session = { isResponsive: true, mayOnlyRead: false, writeLease: { isHeld: true } };
+  const session = {
+    isResponsive: true,
+    mayOnlyRead: false,
+    writeLease: {
+      get isHeld() {
+        return isHeld;
+      },
+    },
+  };
   const writeBack = new WriteBack({
     isOn: true,
     clock: machine.clock,
     journal,
     pending,
     changes,
+    pauses: { ...nothingPaused, isPaused: () => isPaused, why: () => (isPaused ? "Paused." : undefined) },
     settings: {},
     data: { space: async () => ({ freeBytes: 2 ** 40, totalBytes: 2 ** 40 }) },
     session: Object.defineProperty(session, "isConnected", { get: () => isConnected }),
@@ -294,3 +308,48 @@ test.each([
     ]);
   },
 );
+
+describe("while files are paused", () => {
+  const remove = (writeBack: WriteBack): ReturnType<WriteBack["change"]> =>
+    writeBack.change(() => ({ op: "remove", folder: ROOT_NODE, name: "file", node: 5, isFolder: false }));
+  const known = { node: 5, version: makeState(5, "file", BEFORE).version, own: [] };
+
+  async function resume(writeBack: WriteBack): Promise<void> {
+    isPaused = false;
+    writeBack.outbox.pausesChanged();
+    await machine.clock.advance(1);
+  }
+
+  test("changes wait, and nobody else waits for them: whoever was served meanwhile may have changed the same", async () => {
+    const writeBack = start(true);
+    writeBack.granted(false);
+    isPaused = true;
+    await remove(writeBack)?.recorded;
+    await writeBack.recalled();
+    expect([sent, writeBack.outbox.isIdle, shown("file")]).toEqual([[], true, undefined]);
+    await resume(writeBack);
+    expect(expected).toEqual([known]);
+  });
+
+  test("changes are as certain as ever when nobody else was served", async () => {
+    const writeBack = start(true);
+    writeBack.granted(false);
+    isPaused = true;
+    await remove(writeBack)?.recorded;
+    await resume(writeBack);
+    expect([sent.length, expected]).toEqual([1, [undefined]]);
+  });
+
+  test("programs are answered without the write lease, unsure of others, and are told to wait for nobody", async () => {
+    const writeBack = start(true);
+    writeBack.granted(false);
+    [isPaused, isHeld] = [true, false];
+    expect(await writeBack.begins([5])).toBe(true);
+    await remove(writeBack)?.recorded;
+    await resume(writeBack);
+    expect(expected).toEqual([known]);
+    expect(() => writeBack.mustGo("change", [5])).not.toThrow();
+    isPaused = true;
+    expect(() => writeBack.mustGo("change", [5])).toThrow("Paused.");
+  });
+});

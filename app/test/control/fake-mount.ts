@@ -7,6 +7,7 @@ import type {
   FoundEntry,
   MountStatistics,
   MountStatus,
+  Pause,
   PinStatus,
   UnsentFile,
 } from "../../src/agent/mount-status.ts";
@@ -50,6 +51,11 @@ export class FakeMount implements Mount {
       isReadOnly: false,
       refusal: null,
       pause: this.settings.pause === undefined ? null : { ...this.settings.pause, until: "until 8:00", reminders: 0 },
+      pausedFolders: (this.settings.pausedFolders ?? []).map((each) => ({
+        ...each,
+        until: "until 8:00",
+        reminders: 0,
+      })),
       sentence: "Connected. Everything is on the server.",
       epoch: "00".repeat(16),
       seq: 7,
@@ -123,6 +129,16 @@ export class FakeMount implements Mount {
     return pin;
   }
 
+  async pauseFolder(path: string, pause: Pause): Promise<void> {
+    this.settings.pausedFolders = [{ path, node: 2, epoch: "", ...pause }];
+  }
+
+  resumeFolder(path: string): boolean {
+    const isPaused = this.settings.pausedFolders?.some((each) => each.path === path) === true;
+    delete this.settings.pausedFolders;
+    return isPaused;
+  }
+
   async unpin(path: string): Promise<void> {
     if (!this.#pins.some((pin) => pin.path === path)) throw new RunnelError("NotFound", "unpin", "It is not pinned.");
     this.#pins = this.#pins.filter((pin) => pin.path !== path);
@@ -130,7 +146,7 @@ export class FakeMount implements Mount {
 
   async folder(path: string, { from, count }: FolderRange): Promise<FolderPage> {
     if (path !== "") throw new RunnelError("NotFound", "list", `There is no ${path} in the drive.`);
-    const row = { type: "file", sizeBytes: 1, mtimeMs: 0, hereBytes: 0, pin: null };
+    const row = { type: "file", sizeBytes: 1, mtimeMs: 0, hereBytes: 0, pin: null, pause: null };
     const rows = Array.from({ length: Math.min(count, 1000 - from) }, (_, at) => ({
       ...row,
       index: from + at,

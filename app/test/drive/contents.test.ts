@@ -5,6 +5,7 @@ import type { CachedContent, Hold } from "../../src/agent/cache/cache.ts";
 import { Contents } from "../../src/agent/drive/contents.ts";
 import type { RequestOfOp } from "../../src/agent/drive/request-of-op.ts";
 import { makeState } from "../replica/model-tree.ts";
+import { nothingPaused } from "../pauses/nothing-paused.ts";
 
 const NODE = 5;
 const SIZE_BYTES = 10;
@@ -71,6 +72,7 @@ class Place {
           this.isResponsive = isBack;
         },
       },
+      pauses: nothingPaused,
       clock: { bootMs: () => this.nowMs },
       settled: async () => undefined,
     };

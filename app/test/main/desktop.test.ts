@@ -325,11 +325,16 @@ describe("the menu", () => {
     await settle();
     const hourMs = Number(clock.wallNs() / 1_000_000n) + 3_600_000;
     expect(agents.asked.filter((each) => /^(pause|resume)/.test(each))).toEqual([
-      `pause {"mountpoint":"/home/ada/Docs","untilMs":${hourMs}}`,
-      'resume {"mountpoint":"/home/ada/Music"}',
+      `pause {"path":"/home/ada/Docs","untilMs":${hourMs}}`,
+      'resume {"path":"/home/ada/Music"}',
       'pause {"untilMs":null}',
       "resume {}",
     ]);
     expect(shell.menuLines()).toContain("  Resume");
+    agents.show([{ ...docs, pausedFolders: [{ ...pause, path: "Films" }] }]);
+    await settle();
+    shell.choose("Docs", "Resume Folders");
+    await settle();
+    expect(agents.asked.at(-1)).toBe('resume {"path":"/home/ada/Docs"}');
   });
 });

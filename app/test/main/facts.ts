@@ -9,6 +9,7 @@ export function driveFacts(changes: Partial<DriveFacts> = {}): DriveFacts {
     state: "connected",
     refusal: null,
     pause: null,
+    pausedFolders: [],
     unsentFiles: 0,
     unsentNames: 0,
     conflicts: [],

@@ -74,6 +74,15 @@ test("a pause is no loss of the line; a person is reminded of one without an end
   expect(told).toEqual(["Docs is still paused | Paused until you resume it. | /"]);
 });
 
+test("a person is reminded of a folder's pause without an end, too", () => {
+  const paused = (reminders: number): ReturnType<typeof driveFacts> => {
+    const pause = { sinceMs: 0, untilMs: null, until: "until you resume it", reminders, path: "Films" };
+    return driveFacts({ pausedFolders: [pause], sentence: "Films is paused until you resume it." });
+  };
+  for (const reminders of [0, 1, 1]) notices.update([paused(reminders)]);
+  expect(told).toEqual(["A part of Docs is still paused | Films is paused until you resume it. | /"]);
+});
+
 test("a drive that is unmounted while it is offline is not told to be lost", async () => {
   notices.update([driveFacts()]);
   notices.update([driveFacts({ state: "offline" })]);

@@ -2,7 +2,8 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { SimulatedClock } from "@runnel/shared";
 import type { Pause } from "../../src/agent/mount-status.ts";
-import { DrivePause, REMIND_EVERY_MS } from "../../src/agent/pauses/drive-pause.ts";
+import { DrivePause } from "../../src/agent/pauses/drive-pause.ts";
+import { REMIND_EVERY_MS } from "../../src/agent/pauses/pause-term.ts";
 import { untilWords } from "../../src/agent/pauses/pause-words.ts";
 
 const HOUR_MS = 3_600_000;

@@ -10,6 +10,7 @@ import { openReplica } from "../../src/agent/replica/sqlite-replica.ts";
 import type { Replica } from "../../src/agent/replica/replica.ts";
 import { CacheMachine } from "../cache/cache-machine.ts";
 import { makeState } from "../replica/model-tree.ts";
+import { nothingPaused } from "../pauses/nothing-paused.ts";
 
 const FOLDER = 10;
 const INNER = 11;
@@ -65,6 +66,7 @@ function open(cacheBytes = 10_000_000): Pins {
       },
     },
     readAhead: { bring: async (states) => void (await Promise.all(states.map(bring))) },
+    pauses: nothingPaused,
     downloads: { keep: async (content) => fill(content) },
     log: () => undefined,
   });

@@ -7,6 +7,7 @@ import { Downloads } from "../../src/agent/transfer/download.ts";
 import type { Session } from "../../src/agent/wire/session.ts";
 import { CacheMachine, type Sample } from "../cache/cache-machine.ts";
 import { makeTransfers } from "../view/make-transfers.ts";
+import { nothingPaused } from "../pauses/nothing-paused.ts";
 
 const NODE = 5;
 const PART = 128 * 1024;
@@ -35,7 +36,7 @@ beforeEach(async () => {
     open: () => channelOf(answers.shift()),
   } as unknown as Session;
   const reused = { base: 0, cache: 0, server: 0, bytes: 0 };
-  downloads = new Downloads({ cache, session, executor: machine.executor, reused, transfers });
+  downloads = new Downloads({ cache, session, executor: machine.executor, reused, transfers, pauses: nothingPaused });
 });
 
 afterEach(async () => {

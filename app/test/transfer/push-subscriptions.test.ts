@@ -19,6 +19,7 @@ import { PushSubscriptions } from "../../src/agent/transfer/push-subscriptions.t
 import type { Session } from "../../src/agent/wire/session.ts";
 import { makeTransfers } from "../view/make-transfers.ts";
 import { CacheMachine } from "../cache/cache-machine.ts";
+import { nothingPaused } from "../pauses/nothing-paused.ts";
 
 const executor = inlineExecutor();
 const OLD = noise(60_000);
@@ -62,7 +63,8 @@ beforeEach(async () => {
     },
   } as unknown as Session;
   const reused = { base: 0, cache: 0, server: 0, bytes: 0 };
-  downloads = new Downloads({ cache, session, executor, reused, transfers: makeTransfers(clock) });
+  const transfers = makeTransfers(clock);
+  downloads = new Downloads({ cache, session, executor, reused, transfers, pauses: nothingPaused });
   subscriptions = new PushSubscriptions({
     cache,
     downloads,

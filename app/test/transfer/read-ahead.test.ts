@@ -9,6 +9,7 @@ import { openReplica } from "../../src/agent/replica/sqlite-replica.ts";
 import { ReadAhead } from "../../src/agent/transfer/read-ahead.ts";
 import { makeTransfers } from "../view/make-transfers.ts";
 import { CacheMachine } from "../cache/cache-machine.ts";
+import { nothingPaused } from "../pauses/nothing-paused.ts";
 
 const FILES = 12;
 const executor = inlineExecutor();
@@ -59,6 +60,7 @@ beforeEach(async () => {
     transfers: makeTransfers(clock),
     clock,
     names: replica,
+    pauses: nothingPaused,
     aheadBytesMax: 1_000_000,
     log: (_message, error) => void logged.push(error),
   });

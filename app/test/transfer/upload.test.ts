@@ -91,6 +91,7 @@ const REQUEST = {
   ctimeNs: 1n,
   isResumed: false,
   after: [],
+  paused: new AbortController().signal,
 };
 
 /** The file's bytes, unless others are given. */

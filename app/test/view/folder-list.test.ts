@@ -28,7 +28,8 @@ beforeEach(async () => {
   seq = 0;
   const pin = { node: PINNED, path: "b" };
   const pins = { keptBy: (node: number) => (node === PINNED ? { pin, isComplete: false } : undefined) };
-  list = new FolderList({ replica, cache, clock, pins: pins as unknown as Pins });
+  const pauses = { rowOf: (node: number) => (node === PINNED + 1 ? { isOwn: true, until: "until 8:00" } : null) };
+  list = new FolderList({ replica, cache, clock, pauses, pins: pins as unknown as Pins });
   for (const [index, [name, sizeBytes]] of Object.entries(FILES).entries()) put(name, PINNED + index, sizeBytes);
   change("z-folder", makeState(50, "folder", 1));
 });
@@ -58,11 +59,12 @@ test("has folders first, then files in the order that is asked for, whatever the
   expect(names("name", 9, 1)).toEqual([]);
 });
 
-test("says what of a file is here, and what is pinned", async () => {
+test("says what of a file is here, and what is pinned or paused", async () => {
   using hold = await cache.create({ node: PINNED + 1, seq: 1 }, FILES.A);
   await cache.write(hold.content, 0, new Uint8Array(40), "range");
   const { total, rows } = list.page(ROOT_NODE, { from: 0, count: 10, order: "name" });
   expect(total).toBe(4);
+  expect(rows.map(({ pause }) => pause?.until)).toEqual([undefined, "until 8:00", undefined, undefined]);
   expect(rows.map(({ index, name, hereBytes, pin }) => [index, name, hereBytes, pin?.path])).toEqual([
     [0, "z-folder", null, undefined],
     [1, "A", 40, undefined],

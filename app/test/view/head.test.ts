@@ -10,6 +10,7 @@ const DRIVE: DriveFacts = {
   isReadOnly: false,
   refusal: null,
   pause: null,
+  pausedFolders: [],
   unsentFiles: 0,
   unsentNames: 0,
   conflicts: [],
@@ -64,6 +65,17 @@ describe("the head", () => {
       { drives: [{ ...DRIVE, state: "listing" }] },
       "Connected, reading the folder list of /mnt/docs.",
       null,
+    ],
+    [
+      "a folder's pause",
+      {
+        drives: [
+          { ...DRIVE, unsentFiles: 2, pausedFolders: [{ path: "Films", until: "until 14:00" }] },
+          { ...DRIVE, mountpoint: "/other", unsentFiles: 1 },
+        ],
+      },
+      `Paused until 14:00: ${DRIVE.mountpoint}/Films. 2 changes wait.`,
+      "Resume it to go on: runnel resume",
     ],
     ["a pause", FACTS.paused, "Paused until 14:00.", "Resume it to go on: runnel resume"],
     [

@@ -6,6 +6,8 @@ import {
   File as FileIcon,
   Folder,
   FolderOpen,
+  Pause,
+  Play,
   HardDrive,
   HardDriveDownload,
   Pin,
@@ -24,6 +26,7 @@ import { Cell, Rows } from "@runnel/shared/ui/widgets/rows.tsx";
 import type { FolderPage, FolderRow } from "../../src/agent/mount-status.ts";
 import type { FolderOrder } from "../../src/agent/view/folder-list.ts";
 import { type AgentView, say, useAgent } from "../agent.ts";
+import { endOfPause, PAUSE_ENDS } from "../../src/main/pause-ends.ts";
 import type { WordId } from "../words/en.ts";
 import { NoDrives, nameOf } from "./home.tsx";
 
@@ -139,8 +142,8 @@ function FolderRows({ mountpoint, path, order, go }: PlaceProps & { order: Folde
   }, []);
   const request = { mountpoint, path, from, count: ASKED, order };
   const { result, problem, again } = useAnswer<FolderPage>(calls, "folder", request, AGAIN_MS);
-  const act = (verb: "pin" | "unpin" | "evict", at: string): void => {
-    calls.ask(verb, { path: `${mountpoint}/${at}` }).then(
+  const act: RowProps["act"] = (verb, at, more = {}) => {
+    calls.ask(verb, { path: `${mountpoint}/${at}`, ...more }).then(
       () => {
         setRefusal("");
         again();
@@ -194,13 +197,24 @@ function FolderRows({ mountpoint, path, order, go }: PlaceProps & { order: Folde
 interface RowProps {
   row: FolderRow;
   at: string;
-  act(verb: "pin" | "unpin" | "evict", at: string): void;
+  act(verb: "pin" | "unpin" | "evict" | "pause" | "resume", at: string, more?: object): void;
   go(to: { path: string }): void;
 }
 
 function Row({ row, at, act, go }: RowProps): ReactNode {
-  const { name, type, sizeBytes, mtimeMs, hereBytes, pin } = row;
+  const { name, type, sizeBytes, mtimeMs, hereBytes, pin, pause } = row;
   const isFolder = type === "folder";
+  const pauses: MenuItem[] = PAUSE_ENDS.map((end) => ({
+    label: say("drivePause", { end }),
+    icon: <Pause size={16} aria-hidden="true" />,
+    choose: () => act("pause", at, { untilMs: endOfPause(end, Date.now()) }),
+  }));
+  const resume: MenuItem = {
+    label: say("driveResume"),
+    icon: <Play size={16} aria-hidden="true" />,
+    isDisabled: pause?.isOwn !== true,
+    choose: () => act("resume", at),
+  };
   const items: MenuItem[] = [
     pin?.isOwn === true
       ? { label: say("rowUnpin"), icon: <PinOff size={16} aria-hidden="true" />, choose: () => act("unpin", at) }
@@ -216,6 +230,7 @@ function Row({ row, at, act, go }: RowProps): ReactNode {
       isDisabled: pin !== null || hereBytes === 0,
       choose: () => act("evict", at),
     },
+    ...(pause === null ? pauses : [resume]),
   ];
   return (
     <div className="folder-row">
@@ -245,8 +260,15 @@ function Row({ row, at, act, go }: RowProps): ReactNode {
   );
 }
 
-/** Says where the bytes of a file are, and whether they are kept. */
-function Here({ row: { type, sizeBytes, hereBytes, pin } }: { row: FolderRow }): ReactNode {
+/** Says where the bytes of a file are, and whether they are kept, or wait. */
+function Here({ row: { type, sizeBytes, hereBytes, pin, pause } }: { row: FolderRow }): ReactNode {
+  if (pause !== null)
+    return (
+      <span className="here small">
+        <Pause size={14} aria-hidden="true" />
+        {say("rowPaused", { until: pause.until })}
+      </span>
+    );
   if (pin !== null)
     return (
       <span className="here small">

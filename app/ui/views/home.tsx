@@ -93,11 +93,15 @@ function unsentOf({ unsentFiles, unsentNames }: DriveItem): number {
   return unsentFiles + unsentNames;
 }
 
+function isPausedSomewhere({ pausedUntil, pausedFolders }: DriveItem): boolean {
+  return pausedUntil !== null || pausedFolders > 0;
+}
+
 /** Answers the question that a person has before closing the lid, which only an agent that answers can. */
 function MayStop({ drives }: { drives: readonly DriveItem[] }): ReactNode {
   const count = drives.reduce((sum, drive) => sum + unsentOf(drive), 0);
   const size = formatBytes(drives.reduce((sum, { unsentBytes }) => sum + unsentBytes, 0));
-  const isPaused = drives.some((drive) => drive.pausedUntil !== null && unsentOf(drive) > 0);
+  const isPaused = drives.some((drive) => isPausedSomewhere(drive) && unsentOf(drive) > 0);
   const isOffline = drives.some((drive) => drive.state === "offline" && unsentOf(drive) > 0);
   if (drives.length === 0) return null;
   if (count === 0) return <Notice icon={<PowerOff size={ICON} aria-hidden="true" />}>{say("mayStopYes")}</Notice>;
@@ -156,12 +160,12 @@ function DriveRow({ drive }: { drive: DriveItem }): ReactNode {
   const pauses = PAUSE_ENDS.map((end) => ({
     label: say("drivePause", { end }),
     icon: <Pause size={16} aria-hidden="true" />,
-    choose: () => ask("pause", { mountpoint, untilMs: endOfPause(end, Date.now()) }),
+    choose: () => ask("pause", { path: mountpoint, untilMs: endOfPause(end, Date.now()) }),
   }));
   const resume = {
     label: say("driveResume"),
     icon: <Play size={16} aria-hidden="true" />,
-    choose: () => ask("resume", { mountpoint }),
+    choose: () => ask("resume", { path: mountpoint }),
   };
   return (
     <li>
@@ -184,7 +188,8 @@ function DriveRow({ drive }: { drive: DriveItem }): ReactNode {
         items={[
           { label: say("driveOpen"), icon: <FolderOpen size={16} aria-hidden="true" />, choose: open },
           { label: say("driveFlush"), icon: <Send size={16} aria-hidden="true" />, choose: flush },
-          ...(pausedUntil === null ? pauses : [resume]),
+          ...(pausedUntil === null ? pauses : []),
+          ...(isPausedSomewhere(drive) ? [resume] : []),
           {
             label: say("driveUnmount"),
             icon: <Trash2 size={16} aria-hidden="true" />,

@@ -97,6 +97,7 @@ export const WORDS = {
   rowHere: "here",
   rowPart: "{share} here",
   rowThere: "at the server",
+  rowPaused: "paused {until}",
 
   conflictsTitle: "Conflicts",
   conflictsNone: "No conflicts",

@@ -1,6 +1,7 @@
 // Faults of a plan, done to clients and the server of a run; and undone.
 import type { SeededRandom, SimulatedClock } from "@runnel/shared";
 import { isRunnelError, sleep } from "@runnel/shared";
+import type { Truth } from "./check/truth.ts";
 import type { Fault } from "./plan.ts";
 import type { SimulatedClient } from "./simulated-client.ts";
 import { FOLDER } from "../simulation/serve-folder.ts";
@@ -21,6 +22,8 @@ const WORK_MS = 12;
 const WORKS_LONG = 0.02;
 const WORK_MS_MAX = 2_400;
 const TRY_AGAIN_MS = 500;
+const PAUSED = ["d", "e", "a", "b", "c"];
+const PAUSED_LONGER = 4;
 /** Time that a stop waits for something to be on its way, looking so often. */
 const IN_FLIGHT_MS = 8_000;
 const LOOK_MS = 7;
@@ -30,6 +33,7 @@ export interface FaultParts {
   random: SeededRandom;
   clients: readonly SimulatedClient[];
   server: SimulatedServer;
+  truth: Pick<Truth, "ranOut" | "now">;
   /** Clients are stopped, mostly, while they have something on its way. */
   stopsInFlight: boolean;
 }
@@ -101,6 +105,7 @@ export class Faults {
     else if (kind === "halfCut") this.later(lastsMs, line.lose());
     else if (kind === "wallJump") machine.jumpWall((2 * random.next() - 1) * WALL_JUMP_MS);
     else if (kind === "noAcks") this.later(lastsMs, client.withholdAcks());
+    else if (kind === "folderPaused") this.pauseFolder(client, lastsMs);
     else if (kind === "memoryShort") client.agent?.kernel.shrink();
     else if (kind === "kill" || kind === "powerCut") this.stopClient(client, kind === "powerCut", lastsMs, done);
     else if (kind === "serverPowerCut") this.stopServer(() => server.crash());
@@ -145,6 +150,16 @@ export class Faults {
         server.disks.slow(() => random.below(SLOW_DISK_MS)),
       );
     }
+  }
+
+  /** A person pauses a folder or file; changes of it come late for others. */
+  private pauseFolder(client: SimulatedClient, lastsMs: number): void {
+    const path = PAUSED[this.parts.random.below(PAUSED.length)] ?? "";
+    const end = (): void => {
+      client.resumeFolders();
+      this.parts.truth.ranOut.push({ client: client.name, ...this.parts.truth.now() });
+    };
+    this.keep(client.pauseFolder(path).then(() => this.later(PAUSED_LONGER * lastsMs, end)));
   }
 
   private later(lastsMs: number, undo: () => void): void {

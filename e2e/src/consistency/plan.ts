@@ -58,7 +58,8 @@ export const FAULTS = [
 
 export interface Fault {
   atMs: number;
-  kind: (typeof FAULTS)[number];
+  /** folderPaused: only where it is asked for. */
+  kind: (typeof FAULTS)[number] | "folderPaused";
   /** Client that the fault is for, where that makes a difference. */
   client: number;
   lastsMs: number;

@@ -94,7 +94,8 @@ class World {
     const slowness = this.fork();
     if (serverDiskMs > 0) for (const disk of server.disks.both) disk.delayMs = () => slowness.below(serverDiskMs);
     const stopsInFlight = plan.stopsInFlight === true;
-    this.faults = new Faults({ clock, random: this.fork(), clients: this.clients, server, stopsInFlight });
+    const { clients } = this;
+    this.faults = new Faults({ clock, random: this.fork(), clients, server, truth: server.truth, stopsInFlight });
     this.outside = new Outside({
       clock,
       random: this.fork(),

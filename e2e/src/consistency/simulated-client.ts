@@ -126,6 +126,7 @@ export class SimulatedClient {
         stateFolder: join(state, "state"),
         mapOwner: false,
         isAsync: this.isAsync,
+        ...(this.paused === undefined ? {} : { pausedFolders: this.paused }),
       },
       { isReadOnly: false },
     );
@@ -184,6 +185,8 @@ export class SimulatedClient {
     return changes.saves().size + changes.treeChanges().size > 0;
   }
 
+  private paused: Mount["settings"]["pausedFolders"];
+
   private get reached(): Reached["deps"] | undefined {
     return (this.agent?.mount as unknown as Reached | undefined)?.deps;
   }
@@ -220,7 +223,22 @@ export class SimulatedClient {
     agent.disk.closeAll();
   }
 
+  /** A person pauses a folder of the drive, if there is one. */
+  async pauseFolder(path: string): Promise<void> {
+    const pause = { sinceMs: 0, untilMs: null };
+    await this.agent?.mount.pauseFolder(path, pause).catch(() => undefined);
+  }
+
+  /** Ends all pauses, wherever what was paused lies by now. */
+  resumeFolders(): void {
+    const { mount } = this.agent ?? {};
+    for (const { path } of mount?.settings.pausedFolders ?? []) mount?.resumeFolder(path);
+    this.paused = undefined;
+  }
+
   private stop(agent: RunningAgent): void {
+    // The agent's list of its mounts has them.
+    this.paused = agent.mount.settings.pausedFolders;
     this.agent = undefined;
     agent.process.kill();
     this.line.cut();

@@ -6,21 +6,22 @@ import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Making } from "../transfer/send-content.ts";
 import type { Turn } from "../transfer/upload.ts";
 import { dirtyBytes } from "../journal/journal.ts";
-import { type Save, type TreeChange, isFollowing, isSave } from "./own-change.ts";
-
-export type Queued = Save | TreeChange;
+import { HeldChanges } from "./held-changes.ts";
+import { type Queued, type Save, type TreeChange, isFollowing, isSave } from "./own-change.ts";
 
 export interface OutboxDeps {
   clock: Clock;
   isConnected(): boolean;
+  /** Says that it is of something that a person has paused. */
+  isPaused(queued: Queued): boolean;
   /** Sends a change of names or attributes after others. @throws what it is refused with, or the line's error. */
   sendChange(change: TreeChange, after: readonly number[]): Promise<void>;
   /** Says that nobody else can have changed its file since it was recorded. */
   isCertain(save: Save): boolean;
   /** Makes one attempt at a content. What it fails with is the save's. */
   sendSave(save: Save, making: Making | undefined, turn: Turn): Promise<void>;
-  /** Called when something has gone from here. */
-  removed(): void;
+  /** Called when something has gone from here, or waits for the end of a pause. */
+  lessened(): void;
   /** Called when the server has no room for something. */
   lacksSpace(error: RunnelError): void;
   /** The server has refused it, and asking again would not help. */
@@ -54,6 +55,8 @@ export class Outbox {
   readonly #deps: OutboxDeps;
   /** Ordered by their numbers, behind conflict copies, which depend on nothing. */
   #waiting: Queued[] = [];
+  /** Changes of what is paused, and what depends on them. */
+  readonly #held = new HeldChanges();
   readonly #sending = new Map<number, Sending>();
   /** Each with the bytes of its content. */
   readonly #all = new Map<Queued, number>();
@@ -70,7 +73,7 @@ export class Outbox {
   #idle: PromiseWithResolvers<void> | undefined;
   #timer: Timer | undefined;
   /** Something was refused for a while, or the line broke: what comes after it waits too. */
-  #isPaused = false;
+  #isStalled = false;
   #isClosed = false;
 
   constructor(deps: OutboxDeps) {
@@ -81,8 +84,18 @@ export class Outbox {
     return this.#all.size + this.#expected;
   }
 
+  /** Nothing is to be sent now: what waits is paused. */
+  get isIdle(): boolean {
+    return this.size === this.#held.size;
+  }
+
   has(queued: Queued): boolean {
     return this.#all.has(queued);
+  }
+
+  /** It waits for the end of a pause. */
+  holds({ n }: Queued): boolean {
+    return this.#held.has(n);
   }
 
   /** Bytes of the contents that wait here, or are being sent. */
@@ -96,6 +109,7 @@ export class Outbox {
     return {
       [Symbol.dispose]: () => {
         this.#expected--;
+        this.#deps.lessened();
         this.#mayBeIdle();
       },
     };
@@ -112,9 +126,12 @@ export class Outbox {
     this.pump();
   }
 
-  /** Resolves when nothing waits here; not before the line is back. @throws what the server has no room for. */
+  /**
+   * Resolves when nothing waits here but for what is paused; not before the line is back. @throws what the server has
+   * no room for.
+   */
   async idle(): Promise<void> {
-    if (this.size === 0) return;
+    if (this.isIdle) return;
     if (this.#idle === undefined) {
       this.#idle = Promise.withResolvers<void>();
       this.#idle.promise.catch(() => undefined);
@@ -125,22 +142,39 @@ export class Outbox {
 
   /** The line is there again. */
   resume(): void {
-    this.#isPaused = false;
+    this.#isStalled = false;
     this.pump();
+  }
+
+  /** Other things are paused than before. */
+  pausesChanged(): void {
+    this.#release();
+    this.pump();
+  }
+
+  /** Puts what was held back to the rest, in its place. */
+  #release(): void {
+    const held = this.#held.takeAll();
+    if (held.length > 0) this.#waiting = [...held, ...this.#waiting].toSorted(inOrder);
   }
 
   /** Sends what may be sent. */
   pump(): void {
-    if (this.#isClosed || this.#isPaused || !this.#deps.isConnected()) return;
+    if (this.#isClosed) return;
+    if (this.#held.haveEnded) this.#release();
+    if (this.#isStalled || !this.#deps.isConnected()) return;
+    const heldBefore = this.#held.size;
     let taken = 0;
     const passed: Save[] = [];
     for (const queued of this.#waiting) {
       if (queued.state === "settled") this.#remove(queued);
+      else if (this.#deps.isPaused(queued) || this.#held.areBefore(queued)) this.#held.add(queued);
       else if (this.#mayPass(queued)) passed.push(queued);
       else if (concerns(queued, passed) || !this.#start(queued)) break;
       taken++;
     }
     this.#waiting.splice(0, taken, ...passed);
+    if (this.#held.size > heldBefore) this.#deps.lessened();
     this.#mayBeIdle();
   }
 
@@ -259,7 +293,7 @@ export class Outbox {
     if (isPassing) {
       this.#waiting.push(queued);
       this.#sort();
-      if (!isInherited) this.#again();
+      if (!isInherited && !this.#deps.isPaused(queued)) this.#again();
       if (isRunnelError(error, "NoSpace", "Quota")) {
         this.#deps.lacksSpace(error);
         this.#idle?.reject(error);
@@ -274,7 +308,7 @@ export class Outbox {
   #remove(queued: Queued): void {
     this.#bytes -= this.#all.get(queued) ?? 0;
     this.#all.delete(queued);
-    this.#deps.removed();
+    this.#deps.lessened();
   }
 
   /** Says whether it has not ended: it may be sent once more, and what is asked from here on comes after that. */
@@ -291,7 +325,7 @@ export class Outbox {
   }
 
   #again(): void {
-    this.#isPaused = true;
+    this.#isStalled = true;
     this.#timer ??= this.#deps.clock.after(AGAIN_MS, () => {
       this.#timer = undefined;
       this.resume();
@@ -299,7 +333,7 @@ export class Outbox {
   }
 
   #mayBeIdle(): void {
-    if (this.size > 0) return;
+    if (!this.isIdle) return;
     this.#idle?.resolve();
     this.#idle = undefined;
   }

@@ -70,6 +70,9 @@ export interface TreeChange extends OwnChange {
   content: Save | undefined;
 }
 
+/** A change of names or attributes, or a content, on its way to the server. */
+export type Queued = Save | TreeChange;
+
 export function isMake(change: OwnChange): change is Make {
   return change.made !== undefined;
 }

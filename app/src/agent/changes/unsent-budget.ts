@@ -11,6 +11,8 @@ export interface UnsentBudgetDeps {
   data: Pick<DiskRoot, "space">;
   usedBytes(): number;
   isConnected(): boolean;
+  /** All that waits is paused. */
+  isHeld(): boolean;
 }
 
 /** The most that they may take unless a person says otherwise; in any case half of what the disk has for them. */
@@ -36,15 +38,15 @@ export class UnsentBudget {
 
   /**
    * Resolves when there is room for so much more: while there is a server, once it has enough of what waits. What is
-   * larger than all of the budget has room when nothing waits. @throws NoSpace while there is none; what the server
-   * lacks, where that keeps what waits from being sent.
+   * larger than all of it has room when nothing waits. @throws NoSpace while there is none, or all that waits is
+   * paused; what the server lacks, where that keeps what waits from being sent.
    */
   async room(bytes: number): Promise<void> {
-    const { usedBytes, isConnected } = this.#deps;
+    const { usedBytes, isConnected, isHeld } = this.#deps;
     if (usedBytes() === 0) return;
     await this.#look();
     while (usedBytes() > 0 && usedBytes() + bytes > this.limitBytes) {
-      if (!isConnected()) throw new RunnelError("NoSpace", "save", this.#sentence());
+      if (!isConnected() || isHeld()) throw new RunnelError("NoSpace", "save", this.#sentence());
       await this.#change.wait();
     }
   }
@@ -66,11 +68,13 @@ export class UnsentBudget {
   }
 
   #sentence(): string {
-    const { usedBytes, isConnected } = this.#deps;
+    const { usedBytes, isConnected, isHeld } = this.#deps;
     const [used, limit] = [usedBytes(), this.limitBytes].map((bytes) => prettyBytes(bytes, { binary: true }));
-    const next = isConnected()
-      ? "programs wait for the server then"
-      : "then nothing more can be saved until the server is back";
+    const until = isHeld() ? "what is paused is resumed" : "the server is back";
+    const next =
+      isConnected() && !isHeld()
+        ? "programs wait for the server then"
+        : `then nothing more can be saved until ${until}`;
     return `What waits to be sent takes ${used} of the ${limit} that it may take here; ${next}.`;
   }
 

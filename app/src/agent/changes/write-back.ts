@@ -5,10 +5,11 @@ import { LIMITS, RunnelError, isRunnelError } from "@runnel/shared";
 import { type TreeOperation, type TreeOperationOf, planOperation } from "@runnel/shared/tree";
 import type { Journal, JournalCommit, JournalOperation } from "../journal/journal.ts";
 import type { Operations } from "../wire/operations.ts";
+import type { Passages } from "../pauses/passages.ts";
 import type { Session } from "../wire/session.ts";
 import { Outbox, mayPass } from "./outbox.ts";
 import { UnsentBudget, type UnsentBudgetDeps } from "./unsent-budget.ts";
-import type { Save, TreeChange } from "./own-change.ts";
+import type { Queued, Save, TreeChange } from "./own-change.ts";
 import type { OwnChanges } from "./own-changes.ts";
 import type { PendingTree } from "./pending-tree.ts";
 import type { Making } from "../transfer/send-content.ts";
@@ -30,6 +31,7 @@ export interface WriteBackDeps extends Pick<UnsentBudgetDeps, "settings" | "data
   session: Session;
   operations: Operations;
   changes: OwnChanges;
+  pauses: Passages;
   journal: Journal;
   pending: PendingTree;
   epoch(): string;
@@ -71,10 +73,11 @@ export class WriteBack {
     this.outbox = new Outbox({
       clock: deps.clock,
       isConnected: () => deps.session.isConnected,
+      isPaused: (queued) => deps.pauses.isPaused(placesOf(queued), queued.record.path),
       sendChange: (change, after) => this.#send(change, after),
       isCertain: ({ n }) => this.#isCertain(n),
       sendSave: (save, making, turn) => deps.sendSave(save, { making, isCertain: this.#isCertain(save.n), turn }),
-      removed: () => this.budget.changed(),
+      lessened: () => this.budget.changed(),
       lacksSpace: (error) => this.budget.fail(error),
       refused: (change, error) => this.#refused(change, error),
     });
@@ -82,6 +85,7 @@ export class WriteBack {
       ...deps,
       usedBytes: () => this.outbox.bytes,
       isConnected: () => deps.session.isResponsive,
+      isHeld: () => this.outbox.isIdle,
     });
   }
 
@@ -90,21 +94,35 @@ export class WriteBack {
   }
 
   /**
-   * Says whether programs are answered before the server now. When not, what was to be sent before has been, so that
-   * what follows comes after it.
+   * Says whether programs are answered before the server now that change something of these nodes. When not, what was
+   * to be sent before has been, so that what follows comes after it. @throws ReadOnly when they are paused, and may not
+   * wait here.
    */
-  async begins(): Promise<boolean> {
-    const { session, changes } = this.#deps;
-    const isHeld = this.mayBegin || (this.isOn && session.isResponsive && !this.#isRecalled);
-    if (isHeld && (this.mayBegin || (await session.writeLease.acquire()))) await changes.idle();
+  async begins(nodes: readonly number[]): Promise<boolean> {
+    const { session, changes, pauses } = this.#deps;
+    if (pauses.isPaused(nodes)) {
+      if (!this.isOn) this.mustGo("change", nodes);
+      await changes.idle();
+      return this.mayBegin(nodes);
+    }
+    const isHeld = this.mayBegin() || (this.isOn && session.isResponsive && !this.#isRecalled);
+    if (isHeld && (this.mayBegin() || (await session.writeLease.acquire()))) await changes.idle();
     else await this.sent();
-    return this.mayBegin;
+    return this.mayBegin(nodes);
   }
 
-  /** Programs may be answered before the server now. */
-  get mayBegin(): boolean {
-    const { session } = this.#deps;
-    if (!this.isOn || session.mayOnlyRead || this.#isRecalled) return false;
+  /** @throws ReadOnly when these nodes are paused: what is done to them is for the server to answer. */
+  mustGo(operation: string, nodes: readonly number[]): void {
+    const why = this.#deps.pauses.why(nodes);
+    if (why !== undefined) throw new RunnelError("ReadOnly", operation, why);
+  }
+
+  /** Programs may be answered before the server now that change something of these nodes. */
+  mayBegin(nodes: readonly number[] = []): boolean {
+    const { session, pauses } = this.#deps;
+    if (!this.isOn || session.mayOnlyRead) return false;
+    if (pauses.isPaused(nodes)) return true;
+    if (this.#isRecalled) return false;
     return !session.isResponsive || session.writeLease.isHeld;
   }
 
@@ -116,11 +134,12 @@ export class WriteBack {
   change(
     operationAt: (timeNs: bigint) => TreeOperation,
   ): { change: Change | undefined; recorded: Promise<void> } | undefined {
-    if (!this.mayBegin) return undefined;
-    this.#countOffline();
     const { clock, journal, pending, pathOf } = this.#deps;
     const timeNs = clock.wallNs();
-    const operation = this.#asSeen(operationAt(timeNs));
+    const asked = operationAt(timeNs);
+    if (!this.mayBegin([asked.node, ...foldersOf(asked)])) return undefined;
+    this.#begun();
+    const operation = this.#asSeen(asked);
     const { change } = planOperation(pending.rows(journal.instance), operation, timeNs, journal.instance);
     if (change === undefined) return { change, recorded: Promise.resolve() };
     const path = pathOf(operation);
@@ -138,12 +157,12 @@ export class WriteBack {
   }
 
   /**
-   * Begins to answer for a content that is added next; ends with the disposal. @returns undefined when programs are not
-   * answered before the server any more.
+   * Begins to answer for a content of a node, which is added next; ends with the disposal. @returns undefined when
+   * programs are not answered before the server any more.
    */
-  enter(mayBegin = true): Disposable | undefined {
-    if (!mayBegin || !this.mayBegin) return undefined;
-    this.#countOffline();
+  enter(node: number, mayBegin = true): Disposable | undefined {
+    if (!mayBegin || !this.mayBegin([node])) return undefined;
+    this.#begun();
     return this.outbox.expect();
   }
 
@@ -152,13 +171,17 @@ export class WriteBack {
     return !this.#isUnsure && n > this.#uncertainTo;
   }
 
-  #countOffline(): void {
-    if (!this.#deps.session.writeLease.isHeld) this.#deps.answersOffline();
+  #begun(): void {
+    if (this.#deps.session.writeLease.isHeld) return;
+    this.#deps.answersOffline();
+    this.leaseLost();
   }
 
-  /** Resolves when all has been sent, for what goes to the server by itself. @throws Unreachable */
+  /**
+   * Resolves when all has been sent but for what is paused, for what goes to the server by itself. @throws Unreachable
+   */
   async sent(): Promise<void> {
-    if (this.outbox.size > 0) await this.#deps.session.withRequestTimeout(this.outbox.idle(), "send changes");
+    if (!this.outbox.isIdle) await this.#deps.session.withRequestTimeout(this.outbox.idle(), "send changes");
   }
 
   /** Lays what a former process left over the tree again, and sends it with the contents that it left. */
@@ -265,7 +288,7 @@ export class WriteBack {
 
   /** The lease on what is followed is here: the write lease may be had again, which makes certain most that waits. */
   leased(): void {
-    if (!this.isOn || !this.#isUnsure || this.outbox.size === 0) return;
+    if (!this.isOn || !this.#isUnsure || this.outbox.isIdle) return;
     this.#deps.session.writeLease
       .acquire()
       .catch((error: unknown) => this.#deps.log("The write lease could not be asked for.", error));
@@ -278,6 +301,8 @@ export class WriteBack {
       await this.outbox.idle();
     } finally {
       this.#isRecalled = false;
+      // Changes of what is paused wait on, and others may change the same.
+      if (this.outbox.size > 0) this.leaseLost();
     }
   }
 
@@ -441,6 +466,11 @@ function foldersOf(operation: TreeOperation): number[] {
 
 function xattrOf({ operation }: JournalOperation): XattrChange | undefined {
   return operation.op === "setAttr" ? operation.change.xattr : undefined;
+}
+
+/** Lists a change's node, and the folders in which it gives or takes names. */
+function placesOf({ record }: Queued): number[] {
+  return "operation" in record ? [record.operation.node, ...foldersOf(record.operation)] : [record.node];
 }
 
 function isUnanswered({ state }: TreeChange): boolean {

@@ -3,6 +3,7 @@ import type { ByteRange, Drive } from "@runnel/native/drive";
 import type { Clock, NodeState, VersionId } from "@runnel/shared";
 import { RecentMap, RunnelError, isRunnelError, sleep } from "@runnel/shared";
 import type { Cache, CachedContent, Hold } from "../cache/cache.ts";
+import type { Passages } from "../pauses/passages.ts";
 import type { Downloads } from "../transfer/download.ts";
 import type { OwnRecipes } from "../transfer/own-recipes.ts";
 import type { ReadAhead } from "../transfer/read-ahead.ts";
@@ -57,6 +58,7 @@ export interface ContentsDeps {
   ownRecipes: OwnRecipes;
   readAhead: ReadAhead;
   subscriptions: PushSubscriptions;
+  pauses: Passages;
   session: Pick<Session, "lineIsThere" | "isResponsive">;
   clock: Clock;
   settled(node: number): Promise<void>;
@@ -92,14 +94,14 @@ export class Contents {
 
   /** `isOffline`: answered from the cache or not at all. */
   async open(request: RequestOfOp<"open">, isOffline: boolean): Promise<void> {
-    const { drive, tree, readAhead, subscriptions, settled } = this.#deps;
+    const { drive, tree, readAhead, subscriptions, pauses, settled } = this.#deps;
     await settled(tree.real(request.node));
     const state = await tree.node(request.node);
     drive.putNode(tree.entry(state, request.node), false);
     if (state.version === 0 || state.sizeBytes === 0)
       return drive.opened(request.id, { content: 0, version: state.version });
     if (!request.wantsWrite) readAhead.opened(state);
-    subscriptions.opened(state.node, state.version);
+    if (!pauses.isPaused([state.node])) subscriptions.opened(state.node, state.version);
     using hold = await this.#contentOf(state, isOffline);
     const { content } = hold;
     this.hold(content);

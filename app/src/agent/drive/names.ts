@@ -37,19 +37,26 @@ export class Names {
   }
 
   /** Answers a request from the journal where that may be done now, else when the server has done it. */
-  private async answer(early: () => Promise<Outcome>, late: () => Promise<void>): Promise<void> {
-    const { writeBack } = this.deps;
-    while (await writeBack.begins()) {
+  private async answer(
+    nodes: readonly number[],
+    early: () => Promise<Outcome>,
+    late: () => Promise<void>,
+  ): Promise<void> {
+    const { writeBack, tree } = this.deps;
+    const real = nodes.map((node) => tree.real(node));
+    while (await writeBack.begins(real)) {
       const outcome = await early();
       if (outcome === "done") return;
       if (outcome === "late") break;
     }
+    writeBack.mustGo("change", real);
     await writeBack.sent();
     await late();
   }
 
   create(request: RequestOfOp<"create">): Promise<void> {
     return this.answer(
+      [request.folder],
       () => this.deps.early.create(request),
       () => this.createLate(request),
     );
@@ -57,6 +64,7 @@ export class Names {
 
   make(request: RequestOfOp<"make">): Promise<void> {
     return this.answer(
+      [request.folder],
       () => this.deps.early.make(request),
       () => this.makeLate(request),
     );
@@ -64,6 +72,7 @@ export class Names {
 
   link(request: RequestOfOp<"link">): Promise<void> {
     return this.answer(
+      [request.node, request.folder],
       () => this.deps.early.link(request),
       () => this.linkLate(request),
     );
@@ -71,6 +80,7 @@ export class Names {
 
   remove(request: RequestOfOp<"remove">): Promise<void> {
     return this.answer(
+      [request.folder],
       () => this.deps.early.remove(request),
       () => this.removeLate(request),
     );
@@ -78,6 +88,7 @@ export class Names {
 
   rename(request: RequestOfOp<"rename">): Promise<void> {
     return this.answer(
+      [request.folder, request.toFolder],
       () => this.deps.early.rename(request),
       () => this.renameLate(request),
     );
@@ -85,6 +96,7 @@ export class Names {
 
   setAttributes(request: RequestOfOp<"setattr">): Promise<void> {
     return this.answer(
+      [request.node],
       () => this.deps.early.setAttributes(request),
       () => this.setAttributesLate(request),
     );

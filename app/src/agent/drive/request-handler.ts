@@ -28,7 +28,7 @@ export interface RequestHandlerDeps {
   xattrs: Xattrs;
   volumeSpace: VolumeSpace;
   operations: Operations;
-  writeBack: Pick<WriteBack, "mayBegin">;
+  writeBack: Pick<WriteBack, "mayBegin" | "mustGo">;
   clock: Clock;
   /** Called when a question is answered as was last known. */
   answersOffline(): void;
@@ -111,8 +111,12 @@ export class RequestHandler {
         return this.#list(request);
       case "open": {
         const isOffline = await this.#isOffline();
-        if (request.wantsWrite && !writeBack.mayBegin) operations.mayChange("open");
-        await commits.settled(this.deps.tree.real(request.node));
+        const node = this.deps.tree.real(request.node);
+        if (request.wantsWrite && !writeBack.mayBegin([node])) {
+          writeBack.mustGo("open", [node]);
+          operations.mayChange("open");
+        }
+        await commits.settled(node);
         if (await unsentContents.open(request)) return;
         return contents.open(request, isOffline);
       }

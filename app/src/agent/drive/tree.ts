@@ -222,9 +222,13 @@ export class Tree {
 
   /** Returns the place of a node, as far as is known here: by its first name. */
   placeOf(node: number): { folder: number; name: string } | undefined {
+    return this.namesOf(node)[0];
+  }
+
+  /** Lists the folders that a node has names in, as far as is known here. */
+  namesOf(node: number): readonly { folder: number; name: string }[] {
     const make = this.#unheard(node);
-    if (make !== undefined) return make.made;
-    return this.pending.namesOf(this.real(node))[0];
+    return make === undefined ? this.pending.namesOf(this.real(node)) : [make.made];
   }
 
   /** Path of what an operation changes, for a person. */

@@ -14,7 +14,7 @@ export interface XattrsDeps {
   tree: Tree;
   session: Session;
   operations: Operations;
-  writeBack: Pick<WriteBack, "begins" | "change" | "sent">;
+  writeBack: Pick<WriteBack, "begins" | "change" | "mustGo" | "sent">;
 }
 
 export class Xattrs {
@@ -33,7 +33,8 @@ export class Xattrs {
   /** Answers from the journal where that may be done now, else when the server has done it. */
   async set(request: RequestOfOp<"setxattr">): Promise<void> {
     const { tree, operations, writeBack } = this.#deps;
-    while (await writeBack.begins()) {
+    const nodes = [tree.real(request.node)];
+    while (await writeBack.begins(nodes)) {
       const change = await this.#changeOf(request);
       if (change === undefined) return;
       const node = tree.real(request.node);
@@ -42,6 +43,7 @@ export class Xattrs {
       await planned.recorded;
       return this.#done(request);
     }
+    writeBack.mustGo("set attribute", nodes);
     // Earlier changes of the file go first.
     await writeBack.sent();
     operations.mayChange("set attribute");

@@ -13,6 +13,7 @@ import type { UnsentSaves } from "../drive/saving/unsent.ts";
 import type { Tree } from "../drive/tree.ts";
 import type { VolumeSpace } from "../drive/volume-space.ts";
 import type { DrivePause } from "../pauses/drive-pause.ts";
+import type { FolderPauses } from "../pauses/folder-pauses.ts";
 import type { Pins } from "../pins/pins.ts";
 import type { ReadAhead } from "../transfer/read-ahead.ts";
 import type { PushSubscriptions } from "../transfer/push-subscriptions.ts";
@@ -48,6 +49,7 @@ export interface LifecycleDeps extends MountDeps {
   volumeSpace: VolumeSpace;
   pins: Pins;
   drivePause: DrivePause;
+  folderPauses: FolderPauses;
   incidents: Incidents;
   conflicts: Conflicts;
   watch: MountWatch;
@@ -86,9 +88,13 @@ export class Lifecycle {
     try {
       const isKnown = this.showKnown();
       if (isKnown) {
+        this.deps.folderPauses.begin();
         this.restoreUnsent();
         await drivePause.begin();
-      } else delete this.deps.settings.pause;
+      } else {
+        delete this.deps.settings.pause;
+        delete this.deps.settings.pausedFolders;
+      }
       await session.start(isKnown);
       await wholeListing.root();
       await tree.entries(ROOT_NODE);
@@ -123,7 +129,7 @@ export class Lifecycle {
    * what is still to be sent.
    */
   wasUsed(): boolean {
-    if (this.deps.writeBack.outbox.size > 0) return true;
+    if (!this.deps.writeBack.outbox.isIdle) return true;
     const answered = Object.values(this.deps.drive.statistics().native).reduce((sum, count) => sum + count, 0);
     const isMore = answered > this.answeredNatively;
     this.answeredNatively = answered;
@@ -154,6 +160,7 @@ export class Lifecycle {
     }
     if (facts.isReadOnly !== session.mayOnlyRead) rightChanged?.(facts.isReadOnly);
     this.epoch = facts.epoch;
+    this.deps.folderPauses.attached(facts.epoch);
     this.restoreUnsent();
     this.deps.conflicts.attached(facts.seq);
     wholeListing.ask(facts.listing);
@@ -234,6 +241,7 @@ export class Lifecycle {
     const { commits, pins, drivePause, readAhead, subscriptions, unsent, writeBack, session, watch, release } =
       this.deps;
     drivePause.close();
+    this.deps.folderPauses.close();
     await commits.idle();
     writeBack.outbox.close();
     const pinsClosed = pins.close();

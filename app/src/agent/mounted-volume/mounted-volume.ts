@@ -10,6 +10,7 @@ import type {
   FoundEntry,
   MountStatistics,
   MountStatus,
+  Pause,
   PinStatus,
   UnsentFile,
 } from "../mount-status.ts";
@@ -68,11 +69,22 @@ export class MountedVolume implements Mount {
   }
 
   async flush(whenApplied: boolean): Promise<UnsentFile[]> {
+    const unsent = await this.sendAll(whenApplied);
+    const { changes, folderPauses } = this.deps;
+    const waiting = changes.treeChanges().size + this.deps.unsent.items().filter(({ isHeld }) => isHeld).length;
+    const why = folderPauses.whyWhole("");
+    if (waiting === 0 || why === undefined) return unsent;
+    const wait = waiting === 1 ? "1 change waits" : `${waiting} changes wait`;
+    throw new RunnelError("Unreachable", "flush", `${wait}. ${why}`);
+  }
+
+  /** Sends all but what is paused. */
+  private async sendAll(whenApplied: boolean): Promise<UnsentFile[]> {
     const { drive, commits, unsent, unsentFiles, changes, session, replica, writeBack } = this.deps;
     // Data that programs wrote into files that are still open counts too. A commit that fails is among the unsent.
     const failure = await drive.commitDirty();
     await commits.idle();
-    const waiting = writeBack.outbox.size;
+    const waiting = writeBack.outbox.isIdle ? 0 : writeBack.outbox.size;
     if (waiting > 0 && session.isResponsive) await writeBack.sent();
     else if (waiting > 0 && unsent.isEmpty)
       throw new RunnelError("Unreachable", "flush", `${waiting} changes could not be sent yet: ${session.why}`);
@@ -91,8 +103,10 @@ export class MountedVolume implements Mount {
   }
 
   async remove(path: string, progress?: (removed: number, all: number) => void): Promise<void> {
+    const why = this.deps.folderPauses.whyWhole(path);
+    if (why !== undefined) throw new RunnelError("Busy", "remove", why);
     // Data that was written here into files below it is not to come after their removal.
-    await this.flush(false);
+    await this.sendAll(false);
     await new RemoveTree({ ...this.deps, ...(progress && { progress }) }).remove(path);
     await this.deps.unsent.removedBelow(path);
   }
@@ -132,6 +146,15 @@ export class MountedVolume implements Mount {
     return this.deps.drivePause.changed();
   }
 
+  async pauseFolder(path: string, pause: Pause): Promise<void> {
+    const node = await this.nodeAt("pause", path);
+    this.deps.folderPauses.pause(path, { node, epoch: this.deps.lifecycle.epoch }, pause);
+  }
+
+  resumeFolder(path: string): boolean {
+    return this.deps.folderPauses.resume(path);
+  }
+
   async unmount(force: boolean): Promise<Unsent> {
     const { drive, lifecycle, unsent, changes } = this.deps;
     if (!lifecycle.isEnding) await drive.close(force);
@@ -144,7 +167,7 @@ export class MountedVolume implements Mount {
   private async sendWhatWaits(): Promise<void> {
     const { commits, writeBack, session, clock } = this.deps;
     await commits.idle();
-    if (!session.isResponsive || writeBack.outbox.size === 0) return;
+    if (!session.isResponsive || writeBack.outbox.isIdle) return;
     const over = Promise.withResolvers<void>();
     const timer = clock.after(UNMOUNT_SENDS_MS, over.resolve);
     await Promise.race([writeBack.sent().catch(() => undefined), over.promise]);

@@ -1,5 +1,5 @@
 // Words for a person about the state of a mount.
-import type { MountStatus } from "../mount-status.ts";
+import type { FolderPauseStatus, MountStatus } from "../mount-status.ts";
 
 export function rightChanged(isReadOnly: boolean): string {
   const now = isReadOnly ? "The server lets this device only read now" : "The server lets this device write now";
@@ -15,6 +15,15 @@ export function pausedSentence(
   const waits = all === 0 ? "" : ` ${all} ${all === 1 ? "change waits" : "changes wait"} here.`;
   const may = mode === "async" ? "read and changed." : "read, and nothing can be changed.";
   return `Paused ${until}.${waits} Files that are here can be ${may}`;
+}
+
+/** A sentence about folders and files that are paused by themselves, with a space before it; "": there are none. */
+export function foldersPaused(paused: readonly FolderPauseStatus[]): string {
+  const [first] = paused;
+  if (first === undefined) return "";
+  return paused.length === 1
+    ? ` ${first.path} is paused ${first.until}.`
+    : ` ${paused.length} folders and files are paused.`;
 }
 
 /** `refusal`: why the server does not let this device in. */

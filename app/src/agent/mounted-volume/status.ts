@@ -2,6 +2,7 @@
 import type { ServerStatus, MountStatus } from "../mount-status.ts";
 import type { Pins } from "../pins/pins.ts";
 import type { DrivePause } from "../pauses/drive-pause.ts";
+import type { FolderPauses } from "../pauses/folder-pauses.ts";
 import type { WriteBack } from "../changes/write-back.ts";
 import type { OwnChanges } from "../changes/own-changes.ts";
 import type { UnsentSaves } from "../drive/saving/unsent.ts";
@@ -9,7 +10,7 @@ import type { FullDisks } from "../full-disks.ts";
 import type { Session } from "../wire/session.ts";
 import type { Conflicts } from "./conflicts.ts";
 import type { Incidents } from "./incidents.ts";
-import { pausedSentence, rightChanged, sentenceOf } from "./sentences.ts";
+import { foldersPaused, pausedSentence, rightChanged, sentenceOf } from "./sentences.ts";
 import type { MountDeps } from "./mount-deps.ts";
 
 export interface StatusDeps extends Pick<
@@ -23,6 +24,7 @@ export interface StatusDeps extends Pick<
   fullDisks: FullDisks;
   pins: Pins;
   drivePause: Pick<DrivePause, "status">;
+  folderPauses: Pick<FolderPauses, "status">;
   incidents: Incidents;
   conflicts: Conflicts;
   epoch(): string;
@@ -36,6 +38,7 @@ export async function statusOf(deps: StatusDeps, asksServer: boolean): Promise<M
   const unsentNames = deps.changes.treeChanges().size;
   const right = session.mayOnlyRead === isReadOnly ? [] : [rightChanged(session.mayOnlyRead)];
   const pause = deps.drivePause.status();
+  const pausedFolders = deps.folderPauses.status();
   const mode = settings.isAsync ? "async" : "sync";
   const waiting = { unsentFiles: unsent.length, unsentNames };
   const state = session.isResponsive ? (facts?.isWhole === true ? "connected" : "listing") : "offline";
@@ -48,9 +51,10 @@ export async function statusOf(deps: StatusDeps, asksServer: boolean): Promise<M
     isReadOnly,
     refusal: session.isResponsive || pause !== null ? null : (session.refusal ?? null),
     pause,
+    pausedFolders,
     sentence:
       pause === null
-        ? sentenceOf(state, waiting, session.refusal, isReadOnly)
+        ? `${sentenceOf(state, waiting, session.refusal, isReadOnly)}${foldersPaused(pausedFolders)}`
         : pausedSentence(pause.until, { mode, ...waiting }),
     epoch: deps.epoch(),
     seq: facts?.seq ?? 0,

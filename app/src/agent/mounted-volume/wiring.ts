@@ -20,7 +20,10 @@ import { Xattrs } from "../drive/xattrs.ts";
 import { FullDisks } from "../full-disks.ts";
 import type { MountSettings } from "../mount.ts";
 import { DrivePause, type DrivePauseDeps } from "../pauses/drive-pause.ts";
+import { FolderPauses } from "../pauses/folder-pauses.ts";
+import type { Passages } from "../pauses/passages.ts";
 import { Pins } from "../pins/pins.ts";
+import { nodeAt } from "../replica/node-at.ts";
 import type { Replica } from "../replica/replica.ts";
 import { ReadAhead } from "../transfer/read-ahead.ts";
 import { transferOf } from "../transfer/transfer.ts";
@@ -92,11 +95,28 @@ export function wire(deps: MountDeps) {
     incidents.addDamage(version, bytes);
     pins.damaged(version.node);
   });
-  const reading = wireReading(deps, connection, (node) => saving.commits.settled(node));
+  const happened: DrivePauseDeps["happened"] = (kind, path, detail) => connection.watch.happened(kind, path, detail);
+  const pauses = new FolderPauses({
+    ...deps,
+    happened,
+    names: {
+      namesOf: (node) => reading.tree.namesOf(node),
+      pathOf: (node) => reading.tree.pending.pathOf(node),
+      nodeAt: (path) => nodeAt(reading.tree.pending, path),
+    },
+    changed: () => {
+      reading.readAhead.pausesChanged();
+      writeBack.outbox.pausesChanged();
+      pins.pausesChanged();
+      saving.unsent.replay().catch((error: unknown) => deps.log("Unsent changes could not be sent.", error));
+    },
+  });
+  const reading = wireReading(deps, connection, pauses, (node) => saving.commits.settled(node));
   const pins = new Pins({
     ...deps,
     ...connection,
     ...reading,
+    pauses,
     downloads: reading.transfer.downloads,
     list: deps.pinList,
     settings: deps.settings,
@@ -108,6 +128,7 @@ export function wire(deps: MountDeps) {
     ...deps,
     ...connection,
     isOn: deps.settings.isAsync,
+    pauses,
     pending: tree.pending,
     epoch: () => lifecycle.epoch,
     sendSave: (save, how) => saving.unsent.sendInTurn(save, how),
@@ -145,7 +166,12 @@ export function wire(deps: MountDeps) {
     ...connection,
     ...reading,
     writeBack,
+    pauses,
     isQueued: (save) => writeBack.outbox.has(save),
+    whyHeld: (save) => {
+      const why = pauses.why([save.record.node], save.record.path);
+      return why ?? (writeBack.outbox.holds(save) ? "It comes after a change of something that is paused." : undefined);
+    },
     dropNames: (save) => writeBack.dropNames(save),
     transfers: connection.watch.transfers,
     likelyBases,
@@ -161,16 +187,15 @@ export function wire(deps: MountDeps) {
     problem,
   });
   const answering = wireAnswering({ ...deps, ...connection, ...reading, ...saving, writeBack, likelyBases, problem });
-  const folderList = new FolderList({ ...deps, pins });
+  const folderList = new FolderList({ ...deps, pins, pauses });
   const { session, watch } = connection;
-  const happened: DrivePauseDeps["happened"] = (kind, path, detail) => watch.happened(kind, path, detail);
   const drivePause = new DrivePause({ ...deps, session, happened });
   const conflicts = new Conflicts({
     session,
     added: ({ path, by }) => watch.happened("conflict", path, by),
     log: deps.log,
   });
-  const views = { pins, drivePause, folderList, incidents, conflicts };
+  const views = { pins, drivePause, folderPauses: pauses, folderList, incidents, conflicts };
   const services = { ...connection, ...reading, ...saving, ...answering, ...views, writeBack };
   const lifecycle = new Lifecycle({ ...deps, ...services });
   return { ...services, lifecycle };
@@ -236,6 +261,7 @@ function connect(
 function wireReading(
   { settings, clock, executor, drive, replica, cache, log }: MountDeps,
   { session, changes, listings, figures, watch }: Connection,
+  pauses: Passages,
   settled: (node: number) => Promise<void>,
 ) {
   const ask = {
@@ -244,9 +270,10 @@ function wireReading(
   };
   const tree = new Tree(replica, changes, ask, ownerOf(settings));
   const { transfers } = watch;
-  const transfer = transferOf({ cache, session, executor, clock, reused: figures.reused, transfers });
+  const transfer = transferOf({ cache, session, executor, clock, reused: figures.reused, transfers, pauses });
   const aheadBytesMax = settings.cacheBytes / AHEAD_OF_CACHE;
-  const readAhead = new ReadAhead({ cache, session, executor, transfers, clock, names: replica, aheadBytesMax, log });
+  const ahead = { cache, session, executor, transfers, clock, names: replica, pauses, aheadBytesMax, log };
+  const readAhead = new ReadAhead(ahead);
   const { downloads, ownRecipes } = transfer;
   const subscriptions = new PushSubscriptions({
     cache,
@@ -264,6 +291,7 @@ function wireReading(
     ownRecipes,
     readAhead,
     subscriptions,
+    pauses,
     session,
     clock,
     settled,

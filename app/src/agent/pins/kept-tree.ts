@@ -27,7 +27,7 @@ export class KeptTree {
   pin: Pin;
   /** Files that are not here, or not whole, with their sizes. */
   readonly missing = new Map<number, number>();
-  /** Reasons of those of them that could not be brought. */
+  /** Reasons of those of them that could not be brought; "": they are paused. */
   readonly failed = new Map<number, string>();
   readonly #deps: KeptTreeDeps;
   #look: FilesBelow | undefined;

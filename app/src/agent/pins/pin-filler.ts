@@ -2,6 +2,7 @@
 // another. What cannot be brought now is tried again later.
 import { type Clock, LIMITS, type NodeState, type Timer, isRunnelError, nextTurn } from "@runnel/shared";
 import type { Cache } from "../cache/cache.ts";
+import type { Passages } from "../pauses/passages.ts";
 import type { Replica } from "../replica/replica.ts";
 import type { Downloads } from "../transfer/download.ts";
 import type { ReadAhead } from "../transfer/read-ahead.ts";
@@ -21,6 +22,7 @@ export interface PinFillerDeps {
   readAhead: Pick<ReadAhead, "bring">;
   session: Pick<Session, "isResponsive">;
   clock: Clock;
+  pauses: Passages;
   isHere(state: NodeState): boolean;
   /** Pins at work, in the order in which they are filled. */
   trees(): readonly KeptTree[];
@@ -71,13 +73,14 @@ export class PinFiller {
 
   /** Brings a stream of small files, or a larger file. */
   async #bringSome(tree: KeptTree): Promise<void> {
-    const { replica, isHere, readAhead } = this.#deps;
+    const { replica, isHere, readAhead, pauses } = this.#deps;
     const small: NodeState[] = [];
     let large: NodeState | undefined;
     let bytes = 0;
     for (const node of tree.toBring()) {
       const state = replica.node(node);
       if (state === undefined || state.nlink === 0 || isHere(state)) tree.drop(node);
+      else if (pauses.isPaused([node])) tree.failed.set(node, "");
       else if (state.sizeBytes > LIMITS.smallFileBytes) large ??= state;
       else {
         small.push(state);
@@ -96,7 +99,7 @@ export class PinFiller {
   }
 
   async #bring(tree: KeptTree, state: NodeState): Promise<void> {
-    const { cache, downloads, log, replica } = this.#deps;
+    const { cache, downloads, log, replica, pauses } = this.#deps;
     const { node, version, sizeBytes } = state;
     try {
       using hold = await cache.create({ node, seq: version }, sizeBytes);
@@ -104,15 +107,18 @@ export class PinFiller {
       // Another version may be the newest by now.
       tree.see(replica.node(node) ?? { ...state, nlink: 0 });
     } catch (error) {
+      if (pauses.isPaused([node])) tree.failed.set(node, "");
       if (this.#ending.signal.aborted || isRunnelError(error, "Unreachable", "Interrupted")) return;
       const sentence = error instanceof Error ? error.message : String(error);
       log(`${replica.pathOf(node) ?? "A pinned file"} could not be brought.`, error);
       tree.failed.set(node, sentence);
-      this.#again ??= this.#deps.clock.after(AGAIN_MS, () => this.#tryAgain());
+      this.#again ??= this.#deps.clock.after(AGAIN_MS, () => this.tryAgain());
     }
   }
 
-  #tryAgain(): void {
+  /** Brings as well what could not be brought before. */
+  tryAgain(): void {
+    this.#again?.cancel();
     this.#again = undefined;
     for (const { failed } of this.#deps.trees()) failed.clear();
     this.wake();

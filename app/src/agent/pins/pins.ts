@@ -14,12 +14,13 @@ import {
 import prettyBytes from "pretty-bytes";
 import type { Cache } from "../cache/cache.ts";
 import type { PinStatus } from "../mount-status.ts";
+import { nodeAt } from "../replica/node-at.ts";
 import type { Replica } from "../replica/replica.ts";
 import { KeptTree } from "./kept-tree.ts";
 import { PinFiller, type PinFillerDeps } from "./pin-filler.ts";
 import { type Pin, type PinList, PINS_MAX } from "./pin-list.ts";
 
-export interface PinsDeps extends Pick<PinFillerDeps, "downloads" | "readAhead" | "session" | "log"> {
+export interface PinsDeps extends Pick<PinFillerDeps, "downloads" | "readAhead" | "session" | "pauses" | "log"> {
   replica: Replica;
   cache: Cache;
   list: PinList;
@@ -74,6 +75,11 @@ export class Pins {
   /** The line is there again. */
   connected(): void {
     this.#filler.wake();
+  }
+
+  /** Other things are paused than before. */
+  pausesChanged(): void {
+    this.#filler.tryAgain();
   }
 
   /** Takes changes that the replica has. */
@@ -149,7 +155,7 @@ export class Pins {
       problems.push(
         `What is pinned needs ${shown(lacking)} more than the cache may take (${shown(cacheBytes)}). Unpin something, or let the cache take more: runnel set --cache-size.`,
       );
-    const failed = this.#trees.flatMap((tree) => [...tree.failed]);
+    const failed = this.#trees.flatMap((tree) => [...tree.failed]).filter(([, sentence]) => sentence !== "");
     const [first] = failed;
     if (first !== undefined) {
       const others = failed.length > 1 ? ` and ${failed.length - 1} more` : "";
@@ -261,7 +267,7 @@ export class Pins {
     const moved = this.#trees.filter((tree) => {
       const before = tree.pin;
       const path = isOtherEpoch || before.node === 0 ? undefined : replica.pathOf(before.node);
-      if (path === undefined) tree.pin = { ...before, node: this.#nodeAt(before.path) };
+      if (path === undefined) tree.pin = { ...before, node: nodeAt(this.#deps.replica, before.path) };
       else if (path !== before.path) tree.pin = { ...before, path };
       return tree.pin.node !== before.node;
     });
@@ -271,17 +277,6 @@ export class Pins {
         this.#deps.log("The list of pins could not be written.", error),
       );
     return moved;
-  }
-
-  /** Returns the node at a path, as far as is known; 0: none. */
-  #nodeAt(path: string): number {
-    let node = ROOT_NODE;
-    for (const name of path.split("/").filter((word) => word !== "")) {
-      const known = this.#deps.replica.lookup(node, name);
-      if (known.is !== "bound") return 0;
-      ({ node } = known.state);
-    }
-    return node;
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -345,7 +340,7 @@ export class Pins {
   }
 
   #whyNot(path: string): string {
-    const node = this.#nodeAt(path);
+    const node = nodeAt(this.#deps.replica, path);
     const pin = node === 0 ? undefined : this.pinOf(node);
     const what = path === "" ? "The whole drive" : path;
     if (pin === undefined) return `${what} is not pinned. "runnel status" shows what is.`;

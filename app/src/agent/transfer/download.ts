@@ -7,6 +7,7 @@ import { CHUNK_PRESETS, LIMITS, RunnelError, isRunnelError, presetFor } from "@r
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import { endOf } from "../cache/ranges.ts";
 import type { Transfer, TransferSubject, Transfers } from "../view/transfers.ts";
+import type { Passages } from "../pauses/passages.ts";
 import type { Session } from "../wire/session.ts";
 import { Arrivals } from "./arrivals.ts";
 import type { ReuseCounts } from "./arrivals.ts";
@@ -62,6 +63,15 @@ interface Underway {
   fetched: Promise<void>;
 }
 
+export interface DownloadsDeps {
+  cache: Cache;
+  session: Session;
+  executor: Executor;
+  reused: ReuseCounts;
+  transfers: Transfers;
+  pauses: Passages;
+}
+
 export class Downloads {
   readonly #cache: Cache;
   readonly #session: Session;
@@ -69,9 +79,11 @@ export class Downloads {
   /** Fetches under way by content; whoever waits for one of them then checks again what is missing. */
   readonly #underway = new Map<number, Set<Underway>>();
   readonly #transfers: Transfers;
+  readonly #pauses: Passages;
   #stored: (id: number) => void = () => {};
 
-  constructor(deps: { cache: Cache; session: Session; executor: Executor; reused: ReuseCounts; transfers: Transfers }) {
+  constructor(deps: DownloadsDeps) {
+    this.#pauses = deps.pauses;
     this.#cache = deps.cache;
     this.#session = deps.session;
     this.#transfers = deps.transfers;
@@ -178,6 +190,7 @@ export class Downloads {
   }
 
   async #begin(content: CachedContent, asking: Asking, span: ByteRange, isFirst: boolean): Promise<void> {
+    using passage = this.#pauses.enter("fetch", [content.version.node]);
     const all = this.#underway.get(content.id) ?? new Set();
     this.#underway.set(content.id, all);
     using fetch = this.#transfers.fetch(content.id, this.#subjectOf(content, asking), () => this.#absentBytes(content));
@@ -189,7 +202,7 @@ export class Downloads {
       bringsRecipe: this.#bringsRecipe(content, asking),
       fetched: Promise.resolve(),
     };
-    mine.fetched = this.#bringThroughCuts(content, asking, mine, isFirst);
+    mine.fetched = this.#bringThroughCuts(content, asking, mine, isFirst, passage.signal);
     all.add(mine);
     try {
       await mine.fetched;
@@ -201,15 +214,26 @@ export class Downloads {
   }
 
   /** Fetches through outages: a line that breaks repeats at most the run that it broke. */
-  async #bringThroughCuts(content: CachedContent, asking: Asking, underway: Underway, isFirst: boolean): Promise<void> {
+  async #bringThroughCuts(
+    content: CachedContent,
+    asking: Asking,
+    underway: Underway,
+    isFirst: boolean,
+    paused: AbortSignal,
+  ): Promise<void> {
     const [session, cache] = [this.#session, this.#cache];
     const beganMs = session.nowMs;
     for (;;) {
       const mayWait = asking.wait === "requestTimeout" || session.isResponsive;
       try {
-        await this.#bring(cache.byId(content.id) ?? content, asking, underway, isFirst, isFirst);
+        await this.#bring(cache.byId(content.id) ?? content, asking, underway, {
+          mayReuse: isFirst,
+          mayCut: isFirst,
+          paused,
+        });
         return;
       } catch (error) {
+        paused.throwIfAborted();
         // The range is asked for again, without what was to be read ahead.
         if (asking.signal?.aborted === true && isRunnelError(error, "Interrupted", "Unreachable")) return;
         if (!isRunnelError(error, "Unreachable")) throw error;
@@ -231,8 +255,7 @@ export class Downloads {
     content: CachedContent,
     asking: Asking,
     underway: Underway,
-    mayReuse: boolean,
-    mayCut: boolean,
+    { mayReuse, mayCut, paused }: { mayReuse: boolean; mayCut: boolean; paused: AbortSignal },
   ): Promise<void> {
     const held = mayReuse ? this.#heldVersions(content) : [];
     if (content.recipe !== undefined)
@@ -262,7 +285,7 @@ export class Downloads {
       underway.at = Math.max(underway.at, end);
       this.#stored(content.id);
     };
-    asking.signal?.addEventListener("abort", stop);
+    for (const signal of [asking.signal, paused]) signal?.addEventListener("abort", stop);
     try {
       const { span, transfer } = underway;
       const received = this.#arrivals.receive({ channel, content, held, transfer }, span, stored);
@@ -271,9 +294,10 @@ export class Downloads {
       channel.cancel();
       // A cache on disk may rot: what came of the bytes of a held version is asked for once more, without it.
       if (held.length === 0 || !isRunnelError(error, "Corrupt", "Gone")) throw error;
-      await this.#bring(this.#cache.byId(content.id) ?? content, asking, underway, false, mayCut);
+      const current = this.#cache.byId(content.id) ?? content;
+      await this.#bring(current, asking, underway, { mayReuse: false, mayCut, paused });
     } finally {
-      asking.signal?.removeEventListener("abort", stop);
+      for (const signal of [asking.signal, paused]) signal?.removeEventListener("abort", stop);
     }
   }
 

@@ -16,6 +16,7 @@ import {
 } from "@runnel/shared";
 import type { NodeState } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
+import type { Passages } from "../pauses/passages.ts";
 import type { Transfer, Transfers } from "../view/transfers.ts";
 import type { Session } from "../wire/session.ts";
 import type { Names } from "./walk.ts";
@@ -53,6 +54,7 @@ export interface ReadAheadDeps {
   transfers: Pick<Transfers, "begin">;
   clock: Clock;
   names: Names;
+  pauses: Passages;
   /** Bytes that may lie in the cache for nobody yet. */
   aheadBytesMax: number;
   log(message: string, error: unknown): void;
@@ -77,7 +79,8 @@ export class ReadAhead {
     if (this.#isUnsupported || state.sizeBytes > LIMITS.smallFileBytes || !this.#deps.session.isResponsive) return;
     const wanted = this.#walks.opened(state);
     if (this.#walks.isWalking) this.#watch();
-    if (wanted.length > 0) void this.#begin(wanted, true);
+    const files = wanted.filter((each) => !this.#isPaused(each));
+    if (files.length > 0) void this.#begin(files, true);
   }
 
   /**
@@ -95,6 +98,16 @@ export class ReadAhead {
     const found = this.#incoming.get(keyOf(version.node, version.seq));
     if (found === undefined || found.file.upTo - found.stream.receivedBytes > NEAR_BYTES) return;
     await found.file.arrived;
+  }
+
+  /** Ends streams that bring something of what is paused now: whoever wants the rest asks again. */
+  pausesChanged(): void {
+    for (const { channel, files } of this.#streams)
+      if (files.some(({ state }) => this.#isPaused(state))) channel.cancel();
+  }
+
+  #isPaused({ node }: NodeState): boolean {
+    return this.#deps.pauses.isPaused([node]);
   }
 
   close(): void {

@@ -19,6 +19,7 @@ import type { OwnChanges } from "../changes/own-changes.ts";
 import type { Cache, CachedContent, VersionContent } from "../cache/cache.ts";
 import { dirtyBytes, type JournalCommit } from "../journal/journal.ts";
 import type { Operations } from "../wire/operations.ts";
+import type { Passages } from "../pauses/passages.ts";
 import type { Session } from "../wire/session.ts";
 import type { Transfer, Transfers } from "../view/transfers.ts";
 import type { BaseVerification, ComposedContent } from "./compose.ts";
@@ -43,6 +44,7 @@ export interface SenderDeps {
   ownRecipes: OwnRecipes;
   uploads: Uploads;
   transfers: Transfers;
+  pauses: Passages;
   executor: Executor;
   clock: Clock;
 }
@@ -105,7 +107,8 @@ export class Sender {
    * refusals.
    */
   async send(record: JournalCommit, base: CachedContent | undefined, how: SendOptions = {}): Promise<SentContent> {
-    const { path, n, sizeBytes } = record;
+    const { path, n, sizeBytes, node } = record;
+    using passage = this.#deps.pauses.enter("write", [node], path);
     const workedBytes = dirtyBytes(record);
     using transfer = this.#deps.transfers.begin({
       direction: "up",
@@ -114,7 +117,7 @@ export class Sender {
       n,
       workedBytes,
     });
-    const sent = await this.#send(record, base, how, transfer);
+    const sent = await this.#send(record, base, { ...how, paused: passage.signal }, transfer);
     transfer.succeeded();
     return sent;
   }
@@ -122,7 +125,7 @@ export class Sender {
   async #send(
     record: JournalCommit,
     base: CachedContent | undefined,
-    { mayStart, making, turn, guesses = [] }: SendOptions,
+    { mayStart, making, turn, paused, guesses = [] }: SendOptions & { paused: AbortSignal },
     transfer: Transfer,
   ): Promise<SentContent> {
     const { cache, executor } = this.#deps;
@@ -146,7 +149,7 @@ export class Sender {
       }
       const guessed = new GuessedBase({ cache, executor, guesses });
       const result = await this.#toldOf(
-        this.#deliver(record, { cut, guessed, transfer }, base, { mayStart, making, turn }),
+        this.#deliver(record, { cut, guessed, transfer }, base, { mayStart, making, turn, paused }),
       );
       const { recipe, oid } = await cut.whole();
       const version = { node: result.node, seq: result.version };
@@ -328,12 +331,12 @@ export class Sender {
     }
   }
 
-  /** Tries until committed, refused, or the request timeout is over; in its turn among others once on a connection. */
+  /** Tries until committed, refused, paused, or the request timeout is over; in its turn among others once on a connection. */
   async #deliver(
     record: JournalCommit,
     { cut, guessed, transfer }: Pick<Outgoing, "cut" | "guessed"> & { transfer: Transfer },
     base: CachedContent | undefined,
-    { mayStart, making, turn }: Pick<SendOptions, "mayStart" | "making" | "turn">,
+    { mayStart, making, turn, paused }: Omit<SendOptions, "guesses"> & { paused: AbortSignal },
   ): Promise<WriteResult> {
     const { changes, uploads, session } = this.#deps;
     let isResumed = mayStart !== undefined;
@@ -341,6 +344,7 @@ export class Sender {
     const isLineFast = isFastLine(session.ratePerSecond);
     const beganMs = session.nowMs;
     for (;;) {
+      paused.throwIfAborted();
       const outgoing: Outgoing = {
         cut,
         base: references === "copies" || references === "base" ? this.#knownBase(record, base) : undefined,
@@ -358,6 +362,7 @@ export class Sender {
           mtimeNs: record.mtimeNs,
           ctimeNs: record.ctimeNs,
           isResumed,
+          paused,
           after: isResumed ? [] : [...new Set([...(making === undefined ? [] : [making.n]), ...(turn?.after ?? [])])],
           ...(mayStart === undefined ? {} : { mayStart }),
           ...(turn === undefined ? {} : { turn }),

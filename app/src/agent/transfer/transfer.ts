@@ -1,12 +1,8 @@
 // Makes all that moves contents between server, cache and drive, of one set of dependencies.
-import type { Clock, Executor, VersionId } from "@runnel/shared";
+import type { Clock, VersionId } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
-import type { Cache } from "../cache/cache.ts";
-import type { Session } from "../wire/session.ts";
-import { Downloads } from "./download.ts";
-import type { ReuseCounts } from "./arrivals.ts";
+import { Downloads, type DownloadsDeps } from "./download.ts";
 import { OwnRecipes } from "./own-recipes.ts";
-import type { Transfers } from "../view/transfers.ts";
 import { Uploads } from "./upload.ts";
 
 export interface Transfer {
@@ -20,14 +16,7 @@ export interface Transfer {
   bytesOfCommitted(version: VersionId, offset: number, length: number): Promise<Uint8Array | undefined>;
 }
 
-export function transferOf(deps: {
-  cache: Cache;
-  session: Session;
-  executor: Executor;
-  clock: Clock;
-  reused: ReuseCounts;
-  transfers: Transfers;
-}): Transfer {
+export function transferOf(deps: DownloadsDeps & { clock: Clock }): Transfer {
   return {
     downloads: new Downloads(deps),
     ownRecipes: new OwnRecipes(deps),

@@ -73,6 +73,8 @@ export interface WriteRequest {
   isResumed: boolean;
   /** Operations that must be executed before, or this one is not. */
   after: readonly number[];
+  /** Aborted when its file is paused. */
+  paused: AbortSignal;
   /** Asked when it turns out that a resumed write was not executed before: false = do not send it (Stale). */
   mayStart?: () => boolean;
   /** It waits until it may be asked for, and says when it has been. */
@@ -145,6 +147,7 @@ export class Uploads {
     // Data that depends on nothing is never asked for again.
     const isWhole = opening !== undefined && deltas === undefined && plan.items.every(({ is }) => is === "data");
     await request.turn?.comes;
+    request.paused.throwIfAborted();
     const channel = this.#deps.session.open(
       "write",
       {
@@ -166,6 +169,8 @@ export class Uploads {
     request.turn?.opened();
     const answer = channel.result();
     answer.catch(() => undefined);
+    const stop = (): void => channel.cancel();
+    request.paused.addEventListener("abort", stop);
     try {
       const from = request.isResumed ? await this.#resumeAt(channel) : 0;
       if (from !== undefined) {
@@ -182,7 +187,10 @@ export class Uploads {
       return result;
     } catch (error) {
       channel.cancel();
+      request.paused.throwIfAborted();
       throw error;
+    } finally {
+      request.paused.removeEventListener("abort", stop);
     }
   }
 

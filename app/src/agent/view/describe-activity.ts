@@ -3,6 +3,7 @@ import type { ActivityEntry } from "./activity.ts";
 
 export function describeActivity(entry: Pick<ActivityEntry, "kind" | "folder" | "name" | "count" | "detail">): string {
   const { kind, detail } = entry;
+  const what = entry.name === "" ? "" : ` ${filesOf(entry)}`;
   const why = detail === "" ? "" : ` ${detail}`;
   switch (kind) {
     case "mounted":
@@ -26,9 +27,9 @@ export function describeActivity(entry: Pick<ActivityEntry, "kind" | "folder" | 
     case "problem":
       return detail;
     case "paused":
-      return `Paused${why}.`;
+      return `Paused${what}${why}.`;
     case "resumed":
-      return `Resumed.${why}`;
+      return `Resumed${what}.${why}`;
   }
 }
 

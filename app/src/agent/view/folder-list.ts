@@ -16,6 +16,8 @@ export interface FolderListDeps {
   replica: Replica;
   cache: Cache;
   pins: Pins;
+  /** Says how a row shows the pause of a node. */
+  pauses: { rowOf(node: number): FolderRow["pause"] };
   clock: Clock;
 }
 
@@ -80,6 +82,7 @@ export class FolderList {
       mtimeMs: Number(mtimeNs / NS_PER_MS),
       hereBytes: type !== "file" ? null : content === undefined || isEmpty ? 0 : sizeBytes - absentBytes,
       pin: this.#pinOf(node),
+      pause: this.#deps.pauses.rowOf(node),
     };
   }
 

@@ -22,6 +22,7 @@ export interface DriveFacts {
   state: "listing" | "connected" | "offline";
   isReadOnly: boolean;
   pause: { until: string } | null;
+  pausedFolders: readonly { path: string; until: string }[];
   refusal: string | null;
   unsentFiles: number;
   unsentNames: number;
@@ -81,12 +82,17 @@ function offlineHead(drives: readonly DriveFacts[]): Head | undefined {
 }
 
 function pausedHead(drives: readonly DriveFacts[]): Head | undefined {
-  const paused = drives.filter(({ pause }) => pause !== null);
+  const paused = drives.flatMap(({ mountpoint, pause, pausedFolders }) =>
+    pause === null
+      ? pausedFolders.map(({ path, until }) => ({ mountpoint: `${mountpoint}/${path}`, until }))
+      : [{ mountpoint, until: pause.until }],
+  );
   if (paused.length === 0) return undefined;
-  const waiting = unsentOf(paused);
-  const ends = [...new Set(paused.map(({ pause }) => pause?.until))];
+  const waiting = unsentOf(drives.filter(({ pause, pausedFolders }) => pause !== null || pausedFolders.length > 0));
+  const ends = [...new Set(paused.map(({ until }) => until))];
   const until = ends.length === 1 ? ` ${ends[0]}` : "";
-  const which = paused.length === drives.length ? `Paused${until}.` : `Paused${until}: ${namesOf(paused)}.`;
+  const isAll = drives.every(({ pause }) => pause !== null);
+  const which = isAll ? `Paused${until}.` : `Paused${until}: ${namesOf(paused)}.`;
   return {
     state: "paused",
     sentence: waiting === 0 ? which : `${which} ${countOf(waiting)}.`,
@@ -155,7 +161,7 @@ function countOf(changes: number): string {
   return changes === 1 ? "1 change waits" : `${changes} changes wait`;
 }
 
-function namesOf(drives: readonly DriveFacts[]): string {
+function namesOf(drives: readonly Pick<DriveFacts, "mountpoint">[]): string {
   const named = drives.slice(0, 3).map(({ mountpoint }) => mountpoint);
   return drives.length > named.length
     ? `${named.join(", ")} and ${drives.length - named.length} more`

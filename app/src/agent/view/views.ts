@@ -44,6 +44,8 @@ export interface DriveItem extends ViewItem, Head {
   problems: string[];
   /** End of its pause in words; null: it is not paused. */
   pausedUntil: string | null;
+  /** Number of folders and files in it that are paused by themselves. */
+  pausedFolders: number;
 }
 
 export interface TransferItem extends ViewItem, Omit<LiveTransfer, "id"> {
@@ -154,6 +156,7 @@ function driveItem(status: MountStatus): DriveItem {
     conflicts: conflicts.length,
     problems: problems.slice(0, SENTENCES_MAX).map((problem) => clip(problem)),
     pausedUntil: status.pause?.until ?? null,
+    pausedFolders: status.pausedFolders.length,
   };
 }
 

@@ -104,5 +104,6 @@ export async function mountAsAsked(agent: Agent, asked: z.output<typeof mountSch
     ...(secretPath === undefined ? {} : { secretPath }),
     ...(unsentBytes === undefined ? {} : { unsentBytes }),
     ...(before?.pause === undefined ? {} : { pause: before.pause }),
+    ...(before?.pausedFolders === undefined ? {} : { pausedFolders: before.pausedFolders }),
   });
 }

@@ -15,6 +15,7 @@ import type { SentContent } from "../../../src/agent/transfer/send-content.ts";
 import { Operations } from "../../../src/agent/wire/operations.ts";
 import { EPOCH, JournalMachine, dataOf } from "../../journal/journal-machine.ts";
 import { makeState } from "../../replica/model-tree.ts";
+import { nothingPaused } from "../../pauses/nothing-paused.ts";
 
 export const NODE = 5;
 export const VERSION = 7;
@@ -96,7 +97,23 @@ export class SaveRig {
     const bases = new Bases({ cache: cache as never, session: session as never, epoch });
     const log = (sentence: string): void => void this.problems.push(sentence);
     const sender = { send: (record: JournalCommit, _base: unknown, how = {}) => this.write(record, how) };
-    const shared = { changes, operations, session, cache, journal, sender, saves, bases, clock, epoch, tree, log };
+    const pauses = nothingPaused;
+    const shared = {
+      changes,
+      pauses,
+      whyHeld: () => undefined,
+      operations,
+      session,
+      cache,
+      journal,
+      sender,
+      saves,
+      bases,
+      clock,
+      epoch,
+      tree,
+      log,
+    };
     const notified = {
       conflict: (path: string) => void this.conflicts.push(path),
       problem: log,
@@ -131,6 +148,7 @@ export class SaveRig {
       saved: () => undefined,
       likelyBases: { of: () => [] },
       writeBack: {
+        mayBegin: () => false,
         begins: async () => this.isAsync,
         enter: () => (this.isAsync ? { [Symbol.dispose]: () => undefined } : undefined),
         add: (save: Save) => void this.queued.push(save),

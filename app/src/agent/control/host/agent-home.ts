@@ -29,7 +29,7 @@ import { homedir, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type ErrorKind, fromSystemError, RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
-import { Pause } from "../../mount-status.ts";
+import { FolderPause, Pause } from "../../mount-status.ts";
 
 /** sun_path holds 108 bytes on Linux and 104 on macOS; node adds none of its own. */
 const SOCKET_PATH_BYTES_MAX = 100;
@@ -48,6 +48,7 @@ const MountOptions = z.object({
   isKept: z.boolean().optional(),
   secretPath: z.string().optional(),
   pause: Pause.optional(),
+  pausedFolders: z.array(FolderPause).readonly().optional(),
 });
 
 const MountRecords = z.array(

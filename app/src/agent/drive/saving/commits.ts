@@ -76,13 +76,14 @@ export class Commits {
 
   /** `isDurable`: a program that is answered before the server is so when it is on stable storage here. */
   async #save(change: Change, isDurable: boolean, committed: (result: { version: number }) => void): Promise<void> {
-    const { writeBack } = this.#deps;
+    const { writeBack, tree } = this.#deps;
+    const node = tree.real(change.node);
     this.#running++;
     try {
       let failure: unknown;
       const begins = async (): Promise<boolean> => {
-        if (writeBack.mayBegin) await writeBack.budget.room(dirtyBytes(change));
-        return writeBack.begins();
+        if (writeBack.mayBegin([node])) await writeBack.budget.room(dirtyBytes(change));
+        return writeBack.begins([node]);
       };
       const mayBegin = await begins().catch((error: unknown) => {
         failure = error;
@@ -91,7 +92,7 @@ export class Commits {
       const isInTurn = mayBegin || failure !== undefined;
       for (let rest = this.#atRest(change, isInTurn); rest !== undefined; rest = this.#atRest(change, isInTurn))
         await rest;
-      using entered = failure === undefined ? writeBack.enter(mayBegin) : writeBack.outbox.expect();
+      using entered = failure === undefined ? writeBack.enter(node, mayBegin) : writeBack.outbox.expect();
       if (entered !== undefined) {
         await this.#saveInTurn(change, isDurable, failure === undefined ? committed : undefined);
         // It waits behind a change that cannot be sent, and its program hears of that.
@@ -305,7 +306,7 @@ export class Commits {
    */
   async truncate(state: NodeState, sizeBytes: number): Promise<void> {
     const { changes, operations, clock, saves, writeBack } = this.#deps;
-    const isEarly = await writeBack.begins();
+    const isEarly = await writeBack.begins([state.node]);
     if (!isEarly) operations.mayChange("truncate");
     await this.settled(state.node);
     const nowNs = clock.wallNs();

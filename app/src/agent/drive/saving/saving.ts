@@ -1,5 +1,6 @@
 // Composes, around one table of saves, the services by which what programs write comes to the server.
 import type { DiskRoot, Executor } from "@runnel/shared";
+import type { Passages } from "../../pauses/passages.ts";
 import { Sender } from "../../transfer/send-content.ts";
 import type { Transfer } from "../../transfer/transfer.ts";
 import type { Transfers } from "../../view/transfers.ts";
@@ -14,6 +15,7 @@ import { UnsentSaves, type UnsentDeps } from "./unsent.ts";
 type Made = "sender" | "saves" | "bases" | "unsent" | "copies" | "contents";
 
 export interface SavingDeps extends Omit<UnsentDeps, Made>, Omit<CommitsDeps, Made> {
+  pauses: Passages;
   transfer: Transfer;
   transfers: Transfers;
   contents: CommitsDeps["contents"];

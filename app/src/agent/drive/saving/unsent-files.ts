@@ -6,7 +6,8 @@ import type { ExportedFile, UnsentFiles } from "../../mount.ts";
 import type { UnsentFile } from "../../mount-status.ts";
 import type { Session } from "../../wire/session.ts";
 import { type ExportDeps, exportUnsent } from "./export-unsent.ts";
-import type { UnsentSaves, UnsentItem } from "./unsent.ts";
+import type { UnsentItem } from "./unsent-item.ts";
+import type { UnsentSaves } from "./unsent.ts";
 
 export interface DriveUnsentFilesDeps extends ExportDeps {
   unsent: UnsentSaves;
@@ -26,13 +27,15 @@ export class DriveUnsentFiles implements UnsentFiles {
   }
 
   /**
-   * Sends what can be sent: what is stuck blocks nothing else. @throws Unreachable naming what waits for the server.
+   * Sends what can be sent: what is stuck, or paused, blocks nothing else. @throws Unreachable naming what waits for the
+   * server.
    */
   async send(): Promise<void> {
     const { session, unsent } = this.#deps;
     if (unsent.isEmpty) return;
     await unsent.replay();
-    const left = session.isResponsive ? unsent.items().filter(({ isStuck }) => !isStuck) : unsent.items();
+    const items = unsent.items().filter(({ isHeld }) => !isHeld);
+    const left = session.isResponsive ? items.filter(({ isStuck }) => !isStuck) : items;
     const [first] = left;
     if (first === undefined || unsent.isEmpty) return;
     const others = left.length > 1 ? ` and ${left.length - 1} more` : "";

@@ -15,6 +15,7 @@ import type { ConflictCopies } from "./conflict-copies.ts";
 import { type Saves, isHeld } from "./saves.ts";
 import type { Tree } from "../tree.ts";
 import type { UnsentContents } from "./unsent-contents.ts";
+import { type UnsentItem, isPassing, itemOf, nameOf, wordsOf } from "./unsent-item.ts";
 
 export interface UnsentDeps {
   tree: Tree;
@@ -26,6 +27,8 @@ export interface UnsentDeps {
   bases: Bases;
   copies: ConflictCopies;
   contents: UnsentContents;
+  /** Says what pause it waits for, if any. */
+  whyHeld(save: Save): string | undefined;
   clock: Clock;
   epoch(): string;
   /** It is sent in its turn among other changes. */
@@ -38,19 +41,8 @@ export interface UnsentDeps {
   log(message: string, error: unknown): void;
 }
 
-/** A content that waits, for a person. */
-export interface UnsentItem {
-  record: JournalCommit;
-  /** Why it is not sent; undefined when it is about to be. */
-  reason: string | undefined;
-  /** True when only a person can help: the server refused it, or its bytes are not what was written. */
-  isStuck: boolean;
-}
-
 /** Interval at which what a connected server refused is tried again: it may have space by then. */
 const AGAIN_MS = 30_000;
-/** Kinds of failure that say nothing of the content itself. */
-const PASSING = ["Unreachable", "Interrupted", "Unavailable", "Busy"] as const;
 const NO_OID = new Uint8Array(0);
 /** Names tried for a copy in one attempt. */
 const PLANS_MAX = 5;
@@ -88,20 +80,21 @@ export class UnsentSaves {
 
   /** Lists all that waits, and what will not be sent. */
   items(): UnsentItem[] {
-    const waiting = this.#deps.saves.unsent().map(({ record, failure }) => ({
-      record,
-      reason: failure === undefined ? undefined : wordsOf(failure),
-      isStuck: failure !== undefined && !isRunnelError(failure, ...PASSING),
-    }));
-    return [...waiting, ...this.#damaged.map(({ record, sentence }) => ({ record, reason: sentence, isStuck: true }))];
+    const { saves, whyHeld } = this.#deps;
+    const waiting = saves.unsent().map((save) => itemOf(save, whyHeld(save)));
+    return [
+      ...waiting,
+      ...this.#damaged.map(({ record, sentence }) => ({ record, reason: sentence, isHeld: false, isStuck: true })),
+    ];
   }
 
   /** A sentence for each that waits and says why, and for what cannot be sent at all. */
   problems(): string[] {
     // A pause is no problem.
-    const isWanted = ({ failure }: Save): boolean =>
-      this.#deps.session.isSuspended && isRunnelError(failure, "Unreachable");
-    const known = this.#deps.saves.unsent().filter((save) => save.failure !== undefined && !isWanted(save));
+    const { saves, whyHeld, session } = this.#deps;
+    const isWanted = (save: Save): boolean =>
+      isRunnelError(save.failure, "Unreachable") && (session.isSuspended || whyHeld(save) !== undefined);
+    const known = saves.unsent().filter((save) => save.failure !== undefined && !isWanted(save));
     const named = known
       .slice(0, NAMED_MAX)
       .map(
@@ -218,10 +211,11 @@ export class UnsentSaves {
   }
 
   async #replayAll(): Promise<void> {
-    const { saves, session } = this.#deps;
+    const { saves, session, whyHeld } = this.#deps;
     for (const save of saves.unsent()) {
       if (!session.isResponsive || this.#isClosed) break;
       if (save.state !== "unsent" || this.#deps.isQueued(save) || isFollowing(save)) continue;
+      if (whyHeld(save) !== undefined) continue;
       save.sending = this.#attempt(save, () => this.#send(save)).finally(() => (save.sending = undefined));
       await save.sending;
       if (save.state === "unsent" && isRunnelError(save.failure, "Unreachable")) break;
@@ -246,7 +240,7 @@ export class UnsentSaves {
         await this.#unmake(save);
       }
       if (!saves.failed(save, failure)) await this.#end(save.record);
-      else if (!isRunnelError(failure, ...PASSING)) await this.#replaceByNext(save);
+      else if (!isPassing(failure)) await this.#replaceByNext(save);
       for (const each of new Set([node, save.record.node])) contents.changed(each);
       return;
     }
@@ -480,16 +474,6 @@ function isSame(one: JournalCommit, other: JournalCommit): boolean {
   return one.instance === other.instance && one.n === other.n;
 }
 
-/** The path that a person knows it by. */
-function nameOf({ path, copy }: JournalCommit): string {
-  return copy?.of ?? path;
-}
-
 function busy(record: JournalCommit, why: string): RunnelError {
   return new RunnelError("Busy", "discard", `${nameOf(record)} is not discarded: ${why}. Try again later.`);
-}
-
-function wordsOf(error: unknown): string {
-  const words = error instanceof Error ? error.message : String(error);
-  return /[.!?]$/.test(words) ? words : `${words}.`;
 }
