@@ -1,9 +1,10 @@
 // The server: volumes behind one listener. Which engines they run on is for index.ts (or a simulation).
 import type { Acceptor, Clock, Executor, Link } from "@runnel/shared";
-import { Crowd, LIMITS, RunnelError } from "@runnel/shared";
+import { Crowd, LIMITS, RunnelError, TIMING } from "@runnel/shared";
 import type { Device } from "./auth/registry-file.ts";
 import type { Security } from "./auth/security.ts";
 import { FailedLogins } from "./auth/failed-logins.ts";
+import { FailedTries } from "./auth/failed-tries.ts";
 import { ThrottledWarnings } from "./host/throttled-warnings.ts";
 import type { RunningServer } from "./server-api.ts";
 import type { Offer } from "./served-volume.ts";
@@ -62,6 +63,7 @@ export async function serve(deps: ServerDeps): Promise<ServedServer> {
     carried.receivedBytes += receivedBytes;
     return carried;
   };
+  const cutOffs = new FailedTries(clock, { atOnce: LIMITS.cutOffs, refillMs: TIMING.cutOffRefillMs });
   const unauthenticated = new Crowd(LIMITS.unauthenticated);
   const throttled = new ThrottledWarnings(clock, warn);
   const shares = new WeakMap<Device, DeviceShare>();
@@ -103,6 +105,7 @@ export async function serve(deps: ServerDeps): Promise<ServedServer> {
       software,
       devices,
       failedLogins,
+      cutOffs,
       audit: security?.audit,
       warn,
       ofDevice: () => ofDevice(handler),

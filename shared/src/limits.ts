@@ -117,6 +117,8 @@ export const LIMITS = {
   connections: 4096,
   /** Connections of one device. */
   deviceConnections: 64,
+  /** Connections of a device that may be closed at once for what they said. */
+  cutOffs: 16,
   /** Tokens and secrets of no device that one address may try at once. */
   failedLogins: 10,
   /** Devices and invites that a server keeps. */
@@ -151,6 +153,8 @@ export const TIMING = {
   stagedKeepMs: 24 * 3_600_000,
   /** The server closes a connection that is unauthenticated for so long. */
   loginGraceMs: 15_000,
+  /** After so long a device that was cut off may be once more. */
+  cutOffRefillMs: 6_000,
   /** After so long an address may fail to log in once more. */
   loginRefillMs: 6_000,
   /** Terms for which an instance that did not acknowledge asks at every open. */

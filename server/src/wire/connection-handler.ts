@@ -17,6 +17,7 @@ import type { AuditLog } from "../audit/audit-log.ts";
 import type { Device } from "../auth/registry-file.ts";
 import { type DeviceRegistry, revoked } from "../auth/device-registry.ts";
 import type { FailedLogins } from "../auth/failed-logins.ts";
+import type { FailedTries } from "../auth/failed-tries.ts";
 import type { Carried } from "../live/traffic.ts";
 import type { Volume } from "../volume/volume.ts";
 import type { Attachment } from "./attachment.ts";
@@ -38,6 +39,8 @@ export interface HandlerDeps {
   volume(name: string): Volume | undefined;
   devices: DeviceRegistry | undefined;
   failedLogins: FailedLogins;
+  /** Counts by device how often connections were closed for what they said. */
+  cutOffs: FailedTries;
   /** Left out where nothing is recorded. */
   audit?: Pick<AuditLog, "note" | "record"> | undefined;
   /** "Runnel 0.1.0" */
@@ -192,7 +195,10 @@ export class ConnectionHandler {
     this.handshake.end();
     this.audit.closed(error);
     const { warn, cutOff = warn } = this.deps;
-    if (isRunnelError(error, "Invalid", "TooLarge")) cutOff(`A client was cut off: ${error.message}`);
+    if (isRunnelError(error, "Invalid", "TooLarge")) {
+      cutOff(`A client was cut off: ${error.message}`);
+      if (this.deviceId !== undefined) this.deps.cutOffs.failed(this.deviceId);
+    }
     this.attachments.lost();
     this.deps.ended();
     if (this.underWay === 0) this.deps.gone?.();

@@ -15,6 +15,7 @@ import {
 import type { Device, Right } from "../auth/registry-file.ts";
 import { type DeviceRegistry, type Joined, mustNotBeRevoked, rightOn } from "../auth/device-registry.ts";
 import type { FailedLogins } from "../auth/failed-logins.ts";
+import type { FailedTries } from "../auth/failed-tries.ts";
 
 export interface HandshakeDeps {
   link: Link;
@@ -25,6 +26,7 @@ export interface HandshakeDeps {
    */
   devices: DeviceRegistry | undefined;
   failedLogins: FailedLogins;
+  cutOffs: Pick<FailedTries, "waitMs">;
   /** Software of this server. */
   software: string;
   /** An invite was used; awaited before that is answered. */
@@ -74,7 +76,9 @@ export class Handshake {
     const { devices, link } = this.deps;
     if (link.ownerProof !== undefined && !isProof(proof ?? "", link.ownerProof)) throw notOwner();
     // A known token is let in whoever else fails from its address.
-    if (!this.isOwner && token !== undefined) this.device = this.counted(() => devices?.deviceOf(token));
+    const device = this.isOwner || token === undefined ? undefined : this.counted(() => devices?.deviceOf(token));
+    if (device !== undefined) this.mustNotHaveToWait(device);
+    this.device = device;
     this.hasGreeted = true;
     this.who = software;
     this.features = features;
@@ -140,6 +144,14 @@ export class Handshake {
     const whose = this.device === undefined ? "" : " for this device";
     const sentence = `The server has no volume "${volume}"${whose}. Check the last part of the address.`;
     return new RunnelError("NotFound", "attach", sentence);
+  }
+
+  /** @throws Busy when connections of the device were closed too often for what they said [W187]. */
+  private mustNotHaveToWait({ id }: Device): void {
+    const retryAfterMs = this.deps.cutOffs.waitMs(id);
+    if (retryAfterMs === 0) return;
+    const sentence = "This device said too often what no client may say. Try again in a minute.";
+    throw new RunnelError("Busy", "hello", sentence, { detail: { retryAfterMs } });
   }
 
   /** Nothing is said on a link without TLS before it is proved. */

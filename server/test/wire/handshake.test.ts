@@ -328,6 +328,25 @@ describe("an unauthenticated connection", () => {
   });
 });
 
+test("[W187] [limit cutOffs] [limit cutOffRefillMs] a device that says too often what no client may say waits, and no other does", async () => {
+  await newDevice("a");
+  await newDevice("b");
+  for (let time = 0; time < LIMITS.cutOffs; time++) {
+    const client = await known("a");
+    client.link.send(Uint8Array.of(0xff));
+    await wire.rig.clock.advance(100);
+    expect(client.closed).toBeDefined();
+  }
+  const hello = async (letter: string): Promise<string> =>
+    kindOf(wire.connect().call("hello", { ...HELLO, token: tokenOf(letter) }));
+  expect([await hello("a"), await hello("b")]).toEqual(["Busy", "done"]);
+  const refused = wire.connect();
+  await kindOf(refused.call("hello", { ...HELLO, token: tokenOf("a") }));
+  expect(await kindOf(refused.attach(ONE))).toBe("Invalid");
+  await wire.rig.clock.advance(TIMING.cutOffRefillMs);
+  expect(await hello("a")).toBe("done");
+});
+
 test("[W164] the same instance of another device is another one: its feed goes on, and its results are its own", async () => {
   await newDevice("a");
   await newDevice("b");

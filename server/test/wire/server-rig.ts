@@ -12,6 +12,8 @@ import type {
   VersionId,
 } from "@runnel/shared";
 import {
+  LIMITS,
+  TIMING,
   Connection,
   FEED_FROM_SERVER,
   FETCH_ITEM,
@@ -31,6 +33,7 @@ import {
 import type { AuditLog } from "../../src/audit/audit-log.ts";
 import type { DeviceRegistry } from "../../src/auth/device-registry.ts";
 import { FailedLogins } from "../../src/auth/failed-logins.ts";
+import { FailedTries } from "../../src/auth/failed-tries.ts";
 import type { Volume } from "../../src/volume/volume.ts";
 import { ConnectionHandler } from "../../src/wire/connection-handler.ts";
 import { VolumeRig } from "../volume/volume-rig.ts";
@@ -57,6 +60,7 @@ export class ServerRig {
   /** With those that ended while something that they were asked for was under way. */
   readonly present = new Set<ConnectionHandler>();
   readonly failedLogins: FailedLogins;
+  readonly cutOffs: FailedTries;
   /** Volumes that the server has besides "docs". */
   readonly others = new Map<string, Volume>();
   /** Count of connections that were authenticated. */
@@ -71,6 +75,7 @@ export class ServerRig {
   constructor(rig: VolumeRig) {
     this.rig = rig;
     this.failedLogins = new FailedLogins(rig.clock);
+    this.cutOffs = new FailedTries(rig.clock, { atOnce: LIMITS.cutOffs, refillMs: TIMING.cutOffRefillMs });
   }
 
   static async open(seed = 1, options: ConstructorParameters<typeof VolumeRig>[1] = {}): Promise<ServerRig> {
@@ -94,6 +99,7 @@ export class ServerRig {
       },
       devices: this.devices,
       failedLogins: this.failedLogins,
+      cutOffs: this.cutOffs,
       audit: this.audit,
       software: "test server",
       warn: (message) => warnings.push(message),
