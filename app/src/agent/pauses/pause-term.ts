@@ -24,7 +24,7 @@ export class PauseTerm {
   #reminders: number;
   #timer: Timer | undefined;
 
-  /** Nobody is reminded for the time that has passed already. */
+  /** Leaves out the reminders of the time that has passed already. */
   constructor(pause: Pause, deps: PauseTermDeps) {
     this.#pause = pause;
     this.#deps = deps;

@@ -27,8 +27,8 @@ export class DriveUnsentFiles implements UnsentFiles {
   }
 
   /**
-   * Sends what can be sent: what is stuck, or paused, blocks nothing else. @throws Unreachable naming what waits for the
-   * server.
+   * Sends what can be sent: what is stuck, or paused, blocks nothing else. @throws Unreachable naming what waits for
+   * the server.
    */
   async send(): Promise<void> {
     const { session, unsent } = this.#deps;
