@@ -331,7 +331,10 @@ export class Sender {
     }
   }
 
-  /** Tries until committed, refused, paused, or the request timeout is over; in its turn among others once on a connection. */
+  /**
+   * Tries until committed, refused, paused, or the request timeout is over; in its turn among others once on a
+   * connection.
+   */
   async #deliver(
     record: JournalCommit,
     { cut, guessed, transfer }: Pick<Outgoing, "cut" | "guessed"> & { transfer: Transfer },
