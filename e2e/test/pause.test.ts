@@ -143,6 +143,22 @@ test("in mode async what runs stops, changes wait over a killed agent, others do
   }
 }, 180_000);
 
+test("a file whose removal the server refuses, since it was changed there, is back, and what is saved to it then comes to the server", async () => {
+  await mount("async");
+  await device.ask(["pause", drive]);
+  await onMount('rm "$1/cached"', [drive]);
+  writeFileSync(join(served, "cached"), "changed there\n");
+  await device.ask(["resume", drive]);
+  await waitFor(
+    async () => (await onMount('cat "$1/cached" 2>/dev/null || true', [drive])) === "changed there\n",
+    DEADLINE_MS,
+    "the file to be back",
+  );
+  await onMount('echo edited here >> "$1/cached"', [drive]);
+  await device.flush(drive, { up: true });
+  expect(readFileSync(join(served, "cached"), "utf8")).toBe("changed there\nedited here\n");
+}, 120_000);
+
 test("in mode sync changes are refused in one sentence, what was on its way is kept, and it ends by itself", async () => {
   await mount("sync");
   const stop = await upload();

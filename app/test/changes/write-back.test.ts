@@ -113,9 +113,12 @@ function start(isKnown: boolean): WriteBack {
     answersOffline: () => undefined,
     log: () => undefined,
   } as unknown as ConstructorParameters<typeof WriteBack>[0]);
-  writeBack.restore(new Saves(changes, journal.pending()).unsent());
+  writeBack.restore(new Saves(changes, journal.pending(), nothingAsked).unsent());
   return writeBack;
 }
+
+/** A table of contents of which nobody asks anything. */
+const nothingAsked = { isQueued: () => false, isNamed: () => false };
 
 function listRoot(): void {
   replica.putListing(ROOT_NODE, BEFORE, [{ name: "file", state: makeState(5, "file", BEFORE) }], true);
@@ -266,7 +269,7 @@ const others: Between = (writeBack) => writeBack.told([contentOf(5, 1n)]);
 const anew: Between = (writeBack) => writeBack.told(undefined);
 const own: Between = (writeBack, change) => writeBack.told([{ ...change, seq: BEFORE + 1 }]);
 const ownContent: Between = (writeBack) => {
-  const saves = new Saves(changes, []);
+  const saves = new Saves(changes, [], nothingAsked);
   saves.begin((n) => ({ ...makeCommit(journal.instance, n), node: 5, sizeBytes: 100, mtimeNs: 7n }), 0);
   writeBack.told([contentOf(5, 7n)]);
 };

@@ -73,7 +73,8 @@ export class WriteBack {
     this.outbox = new Outbox({
       clock: deps.clock,
       isConnected: () => deps.session.isConnected,
-      isPaused: (queued) => deps.pauses.isPaused(placesOf(queued), queued.record.path),
+      isPaused: ({ record }) =>
+        deps.pauses.isPaused("operation" in record ? nodesOf(record.operation) : [record.node], record.path),
       sendChange: (change, after) => this.#send(change, after),
       isCertain: ({ n }) => this.#isCertain(n),
       sendSave: (save, making, turn) => deps.sendSave(save, { making, isCertain: this.#isCertain(save.n), turn }),
@@ -137,7 +138,7 @@ export class WriteBack {
     const { clock, journal, pending, pathOf } = this.#deps;
     const timeNs = clock.wallNs();
     const asked = operationAt(timeNs);
-    if (!this.mayBegin([asked.node, ...foldersOf(asked)])) return undefined;
+    if (!this.mayBegin(nodesOf(asked))) return undefined;
     this.#begun();
     const operation = this.#asSeen(asked);
     const { change } = planOperation(pending.rows(journal.instance), operation, timeNs, journal.instance);
@@ -316,7 +317,7 @@ export class WriteBack {
     const { changes, pending } = this.#deps;
     if (change !== undefined) pending.add(record.n, change, xattrOf(record));
     const names = change?.bindings.map(({ folder, name, node }) => [folder, name, node] as const) ?? [];
-    const nodes = change?.nodes.map(({ node }) => node) ?? [record.operation.node, ...foldersOf(record.operation)];
+    const nodes = change?.nodes.map(({ node }) => node) ?? nodesOf(record.operation);
     const had = givesName(record) ? changes.savesOf(record.operation.node).filter((save) => save.n < record.n) : [];
     const content = had.findLast(isUnsent);
     return changes.add<TreeChange>({ n: record.n, state: "begun", isAwaited: false, names, nodes, record, content });
@@ -468,9 +469,9 @@ function xattrOf({ operation }: JournalOperation): XattrChange | undefined {
   return operation.op === "setAttr" ? operation.change.xattr : undefined;
 }
 
-/** Lists a change's node, and the folders in which it gives or takes names. */
-function placesOf({ record }: Queued): number[] {
-  return "operation" in record ? [record.operation.node, ...foldersOf(record.operation)] : [record.node];
+/** Lists the node of an operation, and the folders that must be known for it. */
+function nodesOf(operation: TreeOperation): number[] {
+  return [operation.node, ...foldersOf(operation)];
 }
 
 function isUnanswered({ state }: TreeChange): boolean {

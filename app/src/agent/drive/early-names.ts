@@ -165,6 +165,6 @@ export class EarlyNames {
   /** A program here has taken a name of a file: if it was the last, what of it could not be sent is wanted no more. */
   async #removed({ node, nlink }: NodeState): Promise<void> {
     const { tree, unsent } = this.#deps;
-    if (nlink <= 1) await unsent.removed(tree.real(node));
+    if (nlink <= 1 && !tree.isNamed(node)) await unsent.removed(tree.real(node));
   }
 }

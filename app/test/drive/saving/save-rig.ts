@@ -92,7 +92,7 @@ export class SaveRig {
       makingOf: () => this.making && { made: { settled: this.making } },
       isNamed: (node: number) => (this.states.get(node)?.nlink ?? 0) > 0,
     };
-    this.saves = new Saves(changes, journal.pending());
+    this.saves = new Saves(changes, journal.pending(), { ...tree, isQueued: () => false });
     const { saves } = this;
     const bases = new Bases({ cache: cache as never, session: session as never, epoch });
     const log = (sentence: string): void => void this.problems.push(sentence);

@@ -26,12 +26,16 @@ const STATES = Object.keys(WAYS) as ChangeState[];
 /** Saves, and what of them this instance's numbers are asked of. */
 class Rig extends Saves {
   readonly changes: OwnChanges;
+  /** Files that have a name. */
+  readonly names: Set<number>;
 
   constructor(pending: readonly JournalCommit[] = [], instance = HERE) {
     let next = 100;
     const changes = new OwnChanges({ instance, nextNumber: () => next++, ending: () => [] });
-    super(changes, pending);
+    const names = new Set<number>();
+    super(changes, pending, { isQueued: () => false, isNamed: (node) => names.has(node) });
     this.changes = changes;
+    this.names = names;
   }
 
   /** Records a save of an open file. */
@@ -127,6 +131,17 @@ describe("a save", () => {
     const waiting = new Rig([recordOf(1), recordOf(2)]);
     expect(waiting.removed(NODE).map(({ record }) => record.n)).toEqual([1, 2]);
     expect(waiting.unsent()).toEqual([]);
+  });
+
+  test("of a file that was removed here is kept once that has a name again, as when the server refused the removal", () => {
+    const saves = new Rig();
+    saves.removed(NODE);
+    saves.names.add(NODE);
+    const save = saves.save(1, 1);
+    expect(save.state).toBe("recorded");
+    expect(saves.failed(save, undefined)).toBe(true);
+    saves.names.delete(NODE);
+    expect(saves.save(2, 2).state).toBe("unwanted");
   });
 });
 

@@ -69,7 +69,9 @@ export class ConflictCopies {
    */
   async make({ copy, node, path }: JournalCommit): Promise<boolean> {
     if (copy === undefined) return true;
-    const { folder, name, n, made, of } = copy;
+    const { name, n, made, of } = copy;
+    // It may have been planned in a folder that the server has under its own number by now.
+    const folder = this.#deps.tree.real(copy.folder);
     const all = { type: packType("file"), ...made, rdev: 0, target: "" };
     // Under its own name it is beside nothing.
     const said = path === of || !this.#deps.saysConflicts() ? {} : { copyOf: of.slice(0, LIMITS.copyOf) };
@@ -96,7 +98,7 @@ export class ConflictCopies {
     const { copy, node } = record;
     if (copy === undefined || !(await this.isMade(record))) return;
     const { folder, name } = copy;
-    await this.#deps.operations.change("remove", { folder, name, node, isFolder: false });
+    await this.#deps.operations.change("remove", { folder: this.#deps.tree.real(folder), name, node, isFolder: false });
   }
 
   async #freePlace(path: string, taken?: string): Promise<{ folder: number; name: string; path: string }> {

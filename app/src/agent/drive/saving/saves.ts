@@ -34,6 +34,13 @@ const SHOWN_MAX = 10_000;
 /** Removed files remembered: a commit of one may be about to be recorded. */
 const REMOVED_MAX = 10_000;
 
+export interface SavesAsk {
+  /** It is sent in its turn among other changes. */
+  isQueued(save: Save): boolean;
+  /** A file has a name, as far as is known here. */
+  isNamed(node: number): boolean;
+}
+
 export class Saves {
   readonly #changes: OwnChanges;
   readonly #shown = new Map<number, Shown>();
@@ -45,12 +52,12 @@ export class Saves {
   readonly #removed = new RecentMap<number, true>(REMOVED_MAX);
   #shownLast = SHOWN_FROM;
   #orderLast = 0;
-  readonly #isQueued: (save: Save) => boolean;
+  readonly #asks: SavesAsk;
 
-  /** `pending`: what a former process left. `isQueued`: it is sent in its turn among other changes. */
-  constructor(changes: OwnChanges, pending: readonly JournalCommit[], isQueued: (save: Save) => boolean = () => false) {
+  /** `pending`: what a former process left. */
+  constructor(changes: OwnChanges, pending: readonly JournalCommit[], asks: SavesAsk) {
     this.#changes = changes;
-    this.#isQueued = isQueued;
+    this.#asks = asks;
     const left = { state: "unsent", isAwaited: false, file: 0, follows: undefined } as const;
     const saves = new Map(pending.map((record) => [`${record.instance}/${record.n}`, this.#add(record, left)]));
     for (const save of saves.values()) {
@@ -70,7 +77,7 @@ export class Saves {
     // A file that got a name meanwhile got it with this one's content.
     for (const change of replaces.flatMap((former) => this.#changes.namedWith(former)))
       if (change.n > save.n) change.content = save;
-    if (this.#removed.has(save.record.node) && !this.#isNamedWith(save)) this.#changes.step(save, "drop");
+    if (this.#isGone(save.record.node) && !this.#isNamedWith(save)) this.#changes.step(save, "drop");
     this.replaced(save, replaces);
   }
 
@@ -138,7 +145,7 @@ export class Saves {
       ({ shownAs, state, record }) => shownAs !== 0 && state !== "committed" && record.epoch === epoch,
     );
     // A save that waits for its turn comes to the server over whatever is there.
-    if (save === undefined || !isCurrent || this.#isQueued(save)) return save;
+    if (save === undefined || !isCurrent || this.#asks.isQueued(save)) return save;
     return save.record.baseVersion === version ? save : undefined;
   }
 
@@ -190,6 +197,11 @@ export class Saves {
     this.#removed.set(node, true);
     const unwanted = this.of(node).filter((save) => save.state !== "begun" && !this.#isNamedWith(save));
     return unwanted.filter((save) => this.#changes.step(save, "drop") === "settled");
+  }
+
+  /** Says whether a file was removed here, and nothing gave it back a name: a refusal, or somebody else. */
+  #isGone(node: number): boolean {
+    return this.#removed.has(node) && !this.#asks.isNamed(node);
   }
 
   /** Ends what this open file has held. @returns the saves that only that has held: they are to be settled. */

@@ -36,7 +36,8 @@ export interface SavingServices {
 export function wireSaving(deps: SavingDeps): SavingServices {
   const { journal, transfer } = deps;
   const { downloads } = transfer;
-  const saves = new Saves(deps.changes, journal.pending(), deps.isQueued);
+  const isNamed = (node: number): boolean => deps.tree.isNamed(node);
+  const saves = new Saves(deps.changes, journal.pending(), { isQueued: deps.isQueued, isNamed });
   const bases = new Bases(deps);
   const { dataFolder } = journal;
   const sender = new Sender({ ...transfer, ...deps, dataFolder });
