@@ -76,6 +76,8 @@ export class Faults {
   async restore(): Promise<void> {
     for (const undo of this.toUndo) undo();
     await Promise.all(this.starting);
+    // Pauses that began meanwhile, or were taken over by who had to start again.
+    for (const client of this.parts.clients) client.resumeFolders();
   }
 
   /** Something happened to the server or this client soon before or after a moment. */

@@ -9,7 +9,7 @@ import { type Verdict, check } from "./check/checker.ts";
 import { givenUp, starvedBy } from "./check/starvation.ts";
 import { Faults } from "./faults.ts";
 import { type Call, History } from "./check/history.ts";
-import type { Resting } from "./check/durability.ts";
+import { type Resting, pathsSince } from "./check/durability.ts";
 import { memoryFolder } from "./memory-folder.ts";
 import { Outside } from "./outside.ts";
 import type { Plan, Step } from "./plan.ts";
@@ -30,7 +30,7 @@ export interface Report extends Verdict {
   stopsInFlight: number;
   /** Names, attributes and pages that kernels answered by themselves. */
   fromKernels: number;
-  /** Problems that agents and server noted down. */
+  /** Problems that agents and server noted down, and what status says of them at rest. */
   problems: string[];
   /** All that happened, line by line: equal for equal seeds. */
   trace: string;
@@ -53,11 +53,11 @@ export async function simulate(plan: Plan): Promise<Report> {
 }
 
 /**
- * Edits whose base nobody has any more: a power cut took it from the client's cache, and a full disk or another's
- * removal from the server. They are kept, and said so.
+ * Lists what is said of edits whose base nobody has any more: a power cut took it from the client's cache, and a full
+ * disk or another's removal from the server. They are kept, and said so.
  */
-function hopelessIn({ problems }: MountStatus): number {
-  return problems.filter((problem) => /is not saved.*(no longer here|was destroyed)/.test(problem)).length;
+function hopelessIn({ problems }: MountStatus): string[] {
+  return problems.filter((problem) => /is not saved.*(no longer here|was destroyed)/.test(problem));
 }
 
 class World {
@@ -134,6 +134,7 @@ class World {
       problems: [
         ...this.server.warnings,
         ...this.clients.flatMap(({ name, problems }) => problems.map((each) => `${name}: ${each}`)),
+        ...[...resting.unsent].flatMap(([name, said]) => (said === "" ? [] : [`${name} at rest: ${said}`])),
       ],
       waited: this.server.waited,
       stopsInFlight: this.faults.stopsInFlight,
@@ -189,7 +190,9 @@ class World {
     for (let turn = 0, well = 0; turn < REPAIR_MS / 1000; turn++) {
       await clock.advance(1000);
       const states = await this.states();
-      const isWell = states.every((state) => state?.state === "connected" && state.unsentFiles <= hopelessIn(state));
+      const isWell = states.every(
+        (state) => state?.state === "connected" && state.unsentFiles <= hopelessIn(state).length,
+      );
       well = isWell && server.isSettled ? well + 1 : 0;
       // Everything that is held back for a moment has come by then.
       if (well >= 3) return;
@@ -231,11 +234,19 @@ class World {
     for (const bytes of this.server.disks.dropped) contents.push(keyOf(await this.executor.chunkBytes(bytes)));
     const notices = await this.server.notices();
     const states = await this.states();
+    const { clients } = this;
+    const { calls } = this.history;
     const lost = new Set(notices.flatMap((notice) => (notice.kind === "lost" ? [notice.node] : [])));
     return {
       contents: new Set(contents),
       isNamedLost: ({ client, atMs }, node) => lost.has(node) && this.faults.hasHurt(client, atMs),
       isRefused: (call) => this.isRefused(call),
+      isHopeless: (call) => {
+        const state = states[clients.findIndex(({ name }) => name === call.client)];
+        const paths = pathsSince(call, calls);
+        const said = state === undefined ? [] : hopelessIn(state);
+        return call.kind === "write" && said.some((each) => paths.has(each.slice(0, each.indexOf(" is not saved"))));
+      },
       unsent: new Map(this.clients.map(({ name }, index) => [name, states[index]?.problems.join("\n") ?? ""])),
     };
   }

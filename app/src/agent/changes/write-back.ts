@@ -9,7 +9,7 @@ import type { Passages } from "../pauses/passages.ts";
 import type { Session } from "../wire/session.ts";
 import { Outbox, mayPass } from "./outbox.ts";
 import { UnsentBudget, type UnsentBudgetDeps } from "./unsent-budget.ts";
-import type { Queued, Save, TreeChange } from "./own-change.ts";
+import type { Save, TreeChange } from "./own-change.ts";
 import type { OwnChanges } from "./own-changes.ts";
 import type { PendingTree } from "./pending-tree.ts";
 import type { Making } from "../transfer/send-content.ts";

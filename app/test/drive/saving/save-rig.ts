@@ -24,7 +24,7 @@ const COPY_NODE = 600;
 /** A thing that the server was asked. */
 export type Asked =
   | { is: "write"; n: number; node: number; base: number; layers: number }
-  | { is: "make"; n: number; node: number; name: string };
+  | { is: "make"; n: number; folder: number; node: number; name: string };
 
 export class SaveRig {
   readonly machine: JournalMachine;
@@ -40,6 +40,9 @@ export class SaveRig {
     [NODE, { ...makeState(NODE, "file", VERSION), version: VERSION }],
   ]);
   readonly names = new Map<string, number>();
+  /** The server's ids of what this client made under others. */
+  readonly reals = new Map<number, number>();
+  path = "file.txt";
   readonly asked: Asked[] = [];
   readonly problems: string[] = [];
   readonly conflicts: string[] = [];
@@ -72,7 +75,7 @@ export class SaveRig {
       isConnected: true,
       newNode: async () => COPY_NODE + this.asked.length,
       withRequestTimeout: <T>(answer: Promise<T>): Promise<T> => answer,
-      call: async (_name: string, body: { n: number; node: number; name: string }) => this.make(body),
+      call: async (_name: string, body: Omit<Asked & { is: "make" }, "is">) => this.make(body),
       ask: async () => {
         throw new RunnelError("Gone", "getHash", "It is gone.");
       },
@@ -83,11 +86,11 @@ export class SaveRig {
     const epoch = (): string => this.epoch;
     const cache = { find: () => undefined, byId: () => undefined, byOid: () => undefined };
     const tree = {
-      real: (node: number) => node,
+      real: (node: number) => this.reals.get(node) ?? node,
       known: (node: number) => this.states.get(node),
       asked: async (node: number) => this.states.get(node),
       lookup: async (_folder: number, name: string) => this.states.get(this.names.get(name) ?? 0),
-      pathOf: () => "file.txt",
+      pathOf: () => this.path,
       refusalOf: () => undefined,
       makingOf: () => this.making && { made: { settled: this.making } },
       isNamed: (node: number) => (this.states.get(node)?.nlink ?? 0) > 0,
@@ -200,8 +203,8 @@ export class SaveRig {
     };
   }
 
-  private async make({ n, node, name }: { n: number; node: number; name: string }): Promise<object> {
-    this.asked.push({ is: "make", n, node, name });
+  private async make({ n, folder, node, name }: Omit<Asked & { is: "make" }, "is">): Promise<object> {
+    this.asked.push({ is: "make", n, folder, node, name });
     await next(this.makes)();
     const done = this.executed.get(n) ?? { node, version: 0 };
     this.executed.set(n, done);

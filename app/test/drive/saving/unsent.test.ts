@@ -212,8 +212,9 @@ describe("a save that succeeded", () => {
 
 describe("[F101] a conflict copy", () => {
   /** An unsent save of a file that was changed elsewhere. */
-  async function conflicted(): Promise<SaveRig> {
+  async function conflicted(begin: (rig: SaveRig) => void = () => undefined): Promise<SaveRig> {
     const rig = await new SaveRig().open();
+    begin(rig);
     rig.names.set("file.txt", NODE);
     rig.writes = [rig.refuse("Unreachable")];
     rig.states.set(NODE, { ...makeState(NODE, "file", VERSION), version: VERSION, mode: 0o640, uid: 12, gid: 34 });
@@ -274,6 +275,23 @@ describe("[F101] a conflict copy", () => {
     rig.makes = [rig.refuse("NotFound"), async () => undefined];
     rig.writes = [async () => undefined];
     await rig.unsent.replay();
+    expect(rig.unsent.isEmpty).toBe(true);
+  });
+
+  test("planned in a folder that this client had made is made in the one that the server has in its place", async () => {
+    const [made, other] = [700, 800];
+    const rig = await conflicted((each) => {
+      each.path = "made/file.txt";
+      each.names.set("made", made);
+      each.states.set(made, makeState(made, "folder", VERSION));
+    });
+    rig.makes = [rig.refuse("Unreachable"), async () => undefined];
+    await rig.unsent.replay();
+    rig.reals.set(made, other);
+    rig.writes = [async () => undefined];
+    await rig.unsent.replay();
+    const makes = rig.asked.filter(({ is }) => is === "make");
+    expect(makes).toMatchObject([{ folder: made }, { folder: other, n: makes[0]?.n }]);
     expect(rig.unsent.isEmpty).toBe(true);
   });
 

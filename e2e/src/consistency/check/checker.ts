@@ -67,7 +67,7 @@ class Checker {
       // Another program had a part in it: nobody can tell what it was answered for.
       if (seq !== undefined && seq > call.lastSeq && this.times.isAsync === true && this.isMixed(call)) continue;
       if (seq === undefined && this.times.isAsync === true && kept?.resting.isRefused(call) === true) continue;
-      if (seq === undefined && this.isRemovedByOthers(call)) continue;
+      if (seq === undefined && (this.isRemovedByOthers(call) || kept?.resting.isHopeless(call) === true)) continue;
       if (seq === undefined)
         this.verdict.violations.push(`lost: ${shown(call)} returned success, and was never committed`);
       else if (seq > call.lastSeq && !this.isMixed(call) && this.times.isAsync !== true)

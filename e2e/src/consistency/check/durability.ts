@@ -19,6 +19,8 @@ export interface Resting {
    * then it does not keep. Or its machine stopped before what it was to keep was on disk.
    */
   isRefused(call: Call): boolean;
+  /** Its client still has it, and says that it cannot send it: what was edited is nowhere any more. */
+  isHopeless(call: Call): boolean;
   /** Status of each client about what could not be sent. */
   unsent: ReadonlyMap<string, string>;
 }
@@ -112,8 +114,9 @@ class Durability {
 }
 
 /** Paths of the call's file since then: the entry in status moves with whoever renames the file, or has linked it. */
-export function pathsSince({ path, began }: Call, calls: readonly Call[]): ReadonlySet<string> {
-  const paths = new Set([path]);
+export function pathsSince(call: Call, calls: readonly Call[]): ReadonlySet<string> {
+  const { began } = call;
+  const paths = linkedBefore(call, calls);
   for (const { kind, path: from, toPath: to, began: at, errno } of calls.toSorted((a, b) => a.began - b.began)) {
     if (to === undefined || (kind === "rename" ? at < began : kind !== "link")) continue;
     // A call that was refused has done nothing.
@@ -122,6 +125,24 @@ export function pathsSince({ path, began }: Call, calls: readonly Call[]): Reado
     else if (kind === "link" && paths.has(to)) paths.add(from);
   }
   return paths;
+}
+
+/** Names that the call's file had on its machine as it began, by what programs there had done until then. */
+function linkedBefore({ path, client, began }: Call, calls: readonly Call[]): Set<string> {
+  /** By path; equal for names of one file. */
+  const files = new Map<string, Call>();
+  const before = calls.filter((each) => each.client === client && each.began < began && each.outcome === "ok");
+  for (const each of before.toSorted((a, b) => a.began - b.began)) {
+    const { kind, path: from, toPath: to } = each;
+    if (kind === "remove" || kind === "removeTree") files.delete(from);
+    if (kind !== "link" && kind !== "rename") continue;
+    const file = files.get(from) ?? each;
+    if (to !== undefined) files.set(to, file);
+    if (kind === "link") files.set(from, file);
+    else files.delete(from);
+  }
+  const file = files.get(path);
+  return new Set([path, ...[...files].flatMap(([name, each]) => (each === file ? [name] : []))]);
 }
 
 function shownCommit({ seq, client, content }: Committed): string {
