@@ -19,7 +19,7 @@ export interface Resting {
    * then it does not keep. Or its machine stopped before what it was to keep was on disk.
    */
   isRefused(call: Call): boolean;
-  /** Its client still has it, and says that it cannot send it: what was edited is nowhere any more. */
+  /** The client still has it, and says that it cannot send it: what was edited is nowhere any more. */
   isHopeless(call: Call): boolean;
   /** Status of each client about what could not be sent. */
   unsent: ReadonlyMap<string, string>;
@@ -129,7 +129,7 @@ export function pathsSince(call: Call, calls: readonly Call[]): ReadonlySet<stri
 
 /** Names that the call's file had on its machine as it began, by what programs there had done until then. */
 function linkedBefore({ path, client, began }: Call, calls: readonly Call[]): Set<string> {
-  /** By path; equal for names of one file. */
+  /** Files by path: the same one for all its names. */
   const files = new Map<string, Call>();
   const before = calls.filter((each) => each.client === client && each.began < began && each.outcome === "ok");
   for (const each of before.toSorted((a, b) => a.began - b.began)) {

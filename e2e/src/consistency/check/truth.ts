@@ -14,7 +14,7 @@ export interface Decided {
   op: string;
   /** The name that it was about, or the new one of a rename; "" for what has none. */
   name: string;
-  /** True of a rename that went beside what others had put there unseen (rule W186). */
+  /** True of a rename that went beside what others had put there unseen, or to where its target is now (rule W186). */
   isBeside: boolean;
   /** Names, and what they are bound to from now on: 0 for nothing. */
   bindings: { folder: number; name: string; node: number }[];
@@ -54,7 +54,7 @@ export function decidedOf({ id, operation }: PlanRequest, planned: Planned): Dec
     isStep: id?.isStep === true,
     op: operation.op,
     name: nameOf(operation as Operation),
-    isBeside: operation.op === "rename" && result.conflict,
+    isBeside: operation.op === "rename" && (result.conflict || isElsewhere(operation as Operation, change.bindings)),
     bindings: change.bindings.map(({ folder, name, node }) => ({ folder, name, node })),
     nodes: change.nodes.map(({ node, type, version }) => ({ node, isFile: type === "file", version })),
     ...(operation.op === "write" && operation.content.recipe !== undefined
@@ -68,6 +68,10 @@ export function decidedOf({ id, operation }: PlanRequest, planned: Planned): Dec
         }
       : {}),
   };
+}
+
+function isElsewhere(operation: Operation, bindings: Decided["bindings"]): boolean {
+  return bindings.every(({ name, node }) => node === 0 || name !== nameOf(operation));
 }
 
 /** Key of a content that a program on the server wrote, of which the server has no digests yet. */
