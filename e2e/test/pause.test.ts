@@ -88,6 +88,15 @@ async function upload(name = "large"): Promise<() => void> {
   return () => killGroup(writer);
 }
 
+/** Starts a program that has a file open to read. */
+function holdOpen(name: string): () => void {
+  const script = 'exec 3< "$1/$2"; echo > "$3"; sleep 600';
+  const { env } = sandbox;
+  const args = ["-c", script, "bash", drive, name, sandbox.path("open")];
+  const reader = spawn("bash", args, { cwd: "/", env, detached: true, stdio: "ignore" });
+  return () => killGroup(reader);
+}
+
 /** Bytes that cross the line while nobody does anything, once the last ones of a connection that ended have come. */
 async function crossing(): Promise<number> {
   await quiet(link);
@@ -143,21 +152,39 @@ test("in mode async what runs stops, changes wait over a killed agent, others do
   }
 }, 180_000);
 
-test("a file whose removal the server refuses, since it was changed there, is back, and what is saved to it then comes to the server", async () => {
-  await mount("async");
-  await device.ask(["pause", drive]);
-  await onMount('rm "$1/cached"', [drive]);
-  writeFileSync(join(served, "cached"), "changed there\n");
-  await device.ask(["resume", drive]);
-  await waitFor(
-    async () => (await onMount('cat "$1/cached" 2>/dev/null || true', [drive])) === "changed there\n",
-    DEADLINE_MS,
-    "the file to be back",
-  );
-  await onMount('echo edited here >> "$1/cached"', [drive]);
-  await device.flush(drive, { up: true });
-  expect(readFileSync(join(served, "cached"), "utf8")).toBe("changed there\nedited here\n");
-}, 120_000);
+test.each([
+  ["is removed", 'rm "$1/cached"'],
+  ["is open and removed", 'rm "$1/cached"'],
+  ["is open and replaced", 'echo mine > "$1/new"; mv "$1/new" "$1/cached"'],
+])(
+  "a file that %s here, and was changed there, is back, and what is saved to it then comes to the server",
+  async (how, script) => {
+    await mount("async");
+    await device.ask(["pause", drive]);
+    const end = how.includes("open") ? holdOpen("cached") : () => undefined;
+    try {
+      await waitFor(
+        async () => !how.includes("open") || existsSync(sandbox.path("open")),
+        DEADLINE_MS,
+        "it to be open",
+      );
+      await onMount(script, [drive]);
+      writeFileSync(join(served, "cached"), "changed there\n");
+      await device.ask(["resume", drive]);
+      await waitFor(
+        async () => (await onMount('cat "$1/cached" 2>/dev/null || true', [drive])) === "changed there\n",
+        DEADLINE_MS,
+        "the file to be back",
+      );
+      await onMount('echo edited here >> "$1/cached"', [drive]);
+      await device.flush(drive, { up: true });
+      expect(readFileSync(join(served, "cached"), "utf8")).toBe("changed there\nedited here\n");
+    } finally {
+      end();
+    }
+  },
+  120_000,
+);
 
 test("in mode sync changes are refused in one sentence, what was on its way is kept, and it ends by itself", async () => {
   await mount("sync");

@@ -92,6 +92,33 @@ test("a change of which nothing comes is taken away, and what others did meanwhi
   expect(pending.isEmpty).toBe(true);
 });
 
+test("what others change is compared with those changes here only that are of such names, or of that node", () => {
+  const replica = openReplica(":memory:", "boot 1");
+  replica.reset(EPOCH, makeState(ROOT_NODE, "folder", 1));
+  replica.putListing(ROOT_NODE, 1, [], true);
+  const pending = new PendingTree(replica, (node) => node);
+  const make = (name: string, node: number): Change => {
+    const bindings = [{ folder: ROOT_NODE, name, node }];
+    return { seq: node, bindings, nodes: [makeState(node, "file", node)], replaces: undefined };
+  };
+  const chmod = (node: number): Change => ({ ...make("", node), bindings: [] });
+  const compared: number[] = [];
+  for (let node = 100; node < 200; node++) {
+    const [made, changed] = [make(`own ${node}`, node), chmod(node)];
+    for (const each of [...made.bindings, ...changed.nodes])
+      Object.defineProperty(each, "node", { get: () => (compared.push(node), node) });
+    pending.add(2 * node, made);
+    pending.add(2 * node + 1, changed);
+  }
+  compared.length = 0;
+  const told = [make("other", 300), { ...chmod(300), seq: 1 }];
+  expect(told.map((change) => pending.has(change))).toEqual([false, false]);
+  pending.heard(told);
+  expect(compared).toEqual([]);
+  expect([pending.has(make("own 150", 150)), pending.has(make("own 150", 151))]).toEqual([true, false]);
+  expect([pending.has({ ...chmod(150), seq: 1 }), new Set(compared)]).toEqual([true, new Set([150])]);
+});
+
 test("a folder that was made here is known whole, another one is not until it is listed", () => {
   const replica = openReplica(":memory:", "boot 1");
   replica.reset(EPOCH, makeState(ROOT_NODE, "folder", 1));

@@ -41,6 +41,8 @@ let isConnected: boolean;
 /** A person has paused all files. */
 let isPaused: boolean;
 let isHeld: boolean;
+/** The lease on what is followed is held. */
+let hasLease: boolean;
 let sent: { what: string; after: readonly number[] }[];
 /** Says of each change what it expects to take a name of. */
 let expected: unknown[];
@@ -51,7 +53,7 @@ let answer: RunnelError | undefined;
 beforeEach(async () => {
   machine = new JournalMachine();
   [isConnected, sent, expected, refused, answer] = [true, [], [], [], undefined];
-  [isPaused, isHeld] = [false, true];
+  [isPaused, isHeld, hasLease] = [false, true, true];
   journal = await machine.open();
 });
 
@@ -65,6 +67,9 @@ function start(isKnown: boolean): WriteBack {
   const unanswered = new Promise<never>(() => undefined);
   const session = {
     isResponsive: true,
+    get hasLease() {
+      return hasLease;
+    },
     mayOnlyRead: false,
     writeLease: {
       get isHeld() {
@@ -266,6 +271,8 @@ const lost: Between = (writeBack) => writeBack.leaseLost();
 const granted: Between = (writeBack) => writeBack.granted(false);
 const continued: Between = (writeBack) => writeBack.granted(true);
 const others: Between = (writeBack) => writeBack.told([contentOf(5, 1n)]);
+const ranOut: Between = () => (hasLease = false);
+const renewed: Between = () => (hasLease = true);
 const anew: Between = (writeBack) => writeBack.told(undefined);
 const own: Between = (writeBack, change) => writeBack.told([{ ...change, seq: BEFORE + 1 }]);
 const ownContent: Between = (writeBack) => {
@@ -284,6 +291,9 @@ test.each([
   ["had again after all was listed anew", true, [lost, anew, granted], true],
   ["had again after others and a second loss", true, [lost, others, lost, granted], true],
   ["had still", true, [lost, others, continued], false],
+  ["run out before it was given back", true, [ranOut], true],
+  ["run out, and had again after nothing", true, [ranOut, lost, renewed, granted], false],
+  ["run out, and had again after others", true, [ranOut, others, renewed, lost, granted], true],
   ["not had since the start", false, [], true],
   ["had first after nothing", false, [granted], false],
   ["had first after what others changed", false, [others, granted], true],
@@ -311,6 +321,18 @@ test.each([
     ]);
   },
 );
+
+test("says of a file that it has linked that it does not expect to take its last name", async () => {
+  const writeBack = start(true);
+  for (const operation of [
+    { op: "link", node: 5, folder: ROOT_NODE, name: "other" },
+    { op: "remove", folder: ROOT_NODE, name: "file", node: 5, isFolder: false },
+  ] as const)
+    await writeBack.change(() => operation)?.recorded;
+  writeBack.linked(true);
+  await machine.clock.advance(1);
+  expect(expected).toEqual([undefined, { node: 5, version: 0, own: [] }]);
+});
 
 describe("while files are paused", () => {
   const remove = (writeBack: WriteBack): ReturnType<WriteBack["change"]> =>

@@ -35,7 +35,7 @@ beforeEach(() => {
 /** Makes a file in the root that is not answered yet. */
 function addMade(name: string, state = MADE): OwnChange {
   const change = changes.begin([[ROOT_NODE, name, state.node]]);
-  change.made = { folder: ROOT_NODE, name, state, settled: Promise.resolve() };
+  changes.noteMade(change, { folder: ROOT_NODE, name, state, settled: Promise.resolve() });
   return change;
 }
 

@@ -133,6 +133,21 @@ describe("a walk", () => {
     expect(walkThrough(files).missed).toBe(3);
   });
 
+  test("ends where folders lie in one another, as what is known of them in parts may say", () => {
+    const outer = tree.folder(1, "outer");
+    const inner = tree.folder(outer, "z inner");
+    const files = [outer, inner].flatMap((folder) => tree.files(folder, 20, 100));
+    const bindings = [
+      { folder: 1, name: "outer", node: 0 },
+      { folder: inner, name: "z outer", node: outer },
+    ];
+    const moved = { ...stateOf(outer, "folder", 0), seq: 1_000 };
+    tree.replica.apply([{ seq: 1_000, bindings, nodes: [moved], replaces: undefined }]);
+    expect(tree.replica.namesOf(outer)).toEqual([{ folder: inner, name: "z outer" }]);
+    for (const _ of [1, 2, 3]) walkThrough(files);
+    expect(walk.opened(files.at(-1) as NodeState)).toEqual([]);
+  });
+
   test("wants at first little, then four times what was opened: what is not walked through costs little", () => {
     const files = tree.files(1, 5000, 10);
     open(files[0]);

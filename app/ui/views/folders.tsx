@@ -7,7 +7,6 @@ import {
   Folder,
   FolderOpen,
   Pause,
-  Play,
   HardDrive,
   HardDriveDownload,
   Pin,
@@ -26,9 +25,9 @@ import { Cell, Rows } from "@runnel/shared/ui/widgets/rows.tsx";
 import type { FolderPage, FolderRow } from "../../src/agent/mount-status.ts";
 import type { FolderOrder } from "../../src/agent/view/folder-list.ts";
 import { type AgentView, say, useAgent } from "../agent.ts";
-import { endOfPause, PAUSE_ENDS } from "../../src/main/pause-ends.ts";
 import type { WordId } from "../words/en.ts";
 import { NoDrives, nameOf } from "./home.tsx";
+import { pauseItems, resumeItem } from "./pause-items.tsx";
 
 const ICON = 18;
 const ROW_PIXELS = 52;
@@ -204,17 +203,6 @@ interface RowProps {
 function Row({ row, at, act, go }: RowProps): ReactNode {
   const { name, type, sizeBytes, mtimeMs, hereBytes, pin, pause } = row;
   const isFolder = type === "folder";
-  const pauses: MenuItem[] = PAUSE_ENDS.map((end) => ({
-    label: say("drivePause", { end }),
-    icon: <Pause size={16} aria-hidden="true" />,
-    choose: () => act("pause", at, { untilMs: endOfPause(end, Date.now()) }),
-  }));
-  const resume: MenuItem = {
-    label: say("driveResume"),
-    icon: <Play size={16} aria-hidden="true" />,
-    isDisabled: pause?.isOwn !== true,
-    choose: () => act("resume", at),
-  };
   const items: MenuItem[] = [
     pin?.isOwn === true
       ? { label: say("rowUnpin"), icon: <PinOff size={16} aria-hidden="true" />, choose: () => act("unpin", at) }
@@ -230,7 +218,9 @@ function Row({ row, at, act, go }: RowProps): ReactNode {
       isDisabled: pin !== null || hereBytes === 0,
       choose: () => act("evict", at),
     },
-    ...(pause === null ? pauses : [resume]),
+    ...(pause === null
+      ? pauseItems((untilMs) => act("pause", at, { untilMs }))
+      : [resumeItem(() => act("resume", at), !pause.isOwn)]),
   ];
   return (
     <div className="folder-row">

@@ -1,18 +1,5 @@
 // Home: how the drives are, whether the machine may be switched off, what moves now, what happened lately.
-import {
-  ArrowDown,
-  ArrowUp,
-  Ellipsis,
-  FolderOpen,
-  HardDrive,
-  Pause,
-  Play,
-  Plus,
-  Power,
-  PowerOff,
-  Send,
-  Trash2,
-} from "lucide-react";
+import { ArrowDown, ArrowUp, Ellipsis, FolderOpen, HardDrive, Plus, Power, PowerOff, Send, Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { formatBytes, formatDuration, formatPercent, formatRate } from "@runnel/shared/ui/format.ts";
@@ -23,10 +10,10 @@ import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
 import { Empty, Notice, Pending, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
 import { Progress } from "@runnel/shared/ui/widgets/progress.tsx";
 import { StateIcon } from "@runnel/shared/ui/widgets/state-icon.tsx";
-import { endOfPause, PAUSE_ENDS } from "../../src/main/pause-ends.ts";
 import type { ActivityItem } from "../../src/agent/view/history.ts";
 import type { DriveItem, TransferItem } from "../../src/agent/view/views.ts";
 import { type AgentView, say, useAgent } from "../agent.ts";
+import { pauseItems, resumeItem } from "./pause-items.tsx";
 
 const ICON = 18;
 const ROW_PIXELS = 56;
@@ -157,16 +144,6 @@ function DriveRow({ drive }: { drive: DriveItem }): ReactNode {
   };
   const open = (): void => ask("open", { mountpoint, path: "" });
   const flush = (): void => ask("flush", { mountpoint, applied: false });
-  const pauses = PAUSE_ENDS.map((end) => ({
-    label: say("drivePause", { end }),
-    icon: <Pause size={16} aria-hidden="true" />,
-    choose: () => ask("pause", { path: mountpoint, untilMs: endOfPause(end, Date.now()) }),
-  }));
-  const resume = {
-    label: say("driveResume"),
-    icon: <Play size={16} aria-hidden="true" />,
-    choose: () => ask("resume", { path: mountpoint }),
-  };
   return (
     <li>
       <StateIcon state={state} />
@@ -188,8 +165,8 @@ function DriveRow({ drive }: { drive: DriveItem }): ReactNode {
         items={[
           { label: say("driveOpen"), icon: <FolderOpen size={16} aria-hidden="true" />, choose: open },
           { label: say("driveFlush"), icon: <Send size={16} aria-hidden="true" />, choose: flush },
-          ...(pausedUntil === null ? pauses : []),
-          ...(isPausedSomewhere(drive) ? [resume] : []),
+          ...(pausedUntil === null ? pauseItems((untilMs) => ask("pause", { path: mountpoint, untilMs })) : []),
+          ...(isPausedSomewhere(drive) ? [resumeItem(() => ask("resume", { path: mountpoint }))] : []),
           {
             label: say("driveUnmount"),
             icon: <Trash2 size={16} aria-hidden="true" />,

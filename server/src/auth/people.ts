@@ -47,8 +47,11 @@ export class People {
 
   /** Returns who has the name and the password; undefined when nobody does. @throws RunnelError Busy. */
   async verify(name: string, password: string): Promise<Person | undefined> {
-    const isRight = await this.#passwords.isRight(password, this.find(name)?.password);
-    return isRight ? this.find(name) : undefined;
+    const before = this.find(name)?.password;
+    const isRight = await this.#passwords.isRight(password, before);
+    const person = this.find(name);
+    // It may have been given another password meanwhile.
+    return isRight && person?.password === before ? person : undefined;
   }
 
   /** Durable when it resolves. @throws RunnelError Exists; TooLarge; Busy. */

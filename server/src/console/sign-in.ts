@@ -59,7 +59,9 @@ export class SignInRoutes {
       }
       tries.succeeded(name, address);
       await security.audit.record({ who: actorOf(person, address), act: "signIn", result: "done" });
-      return person;
+      const now = people.find(name);
+      if (now !== undefined && now.password === person.password) return now;
+      throw new RunnelError("Denied", "sign in", "The password was changed just now. Sign in again.");
     } catch (error) {
       if (error instanceof RunnelError)
         security.audit.note({ who: unauthenticated(address), act: "signIn", object, result: error.kind });

@@ -35,6 +35,8 @@ const RECALLS_MAX = 2;
 export class WriteLease {
   readonly #deps: WriteLeaseDeps;
   #holder: Holder | undefined;
+  /** It is known from before a restart, and may have been given up since it was recorded. */
+  #isRestored = false;
   #recall: Recall | undefined;
   /** When it was recalled last, on the boot clock. */
   #recalledMs: number[] = [];
@@ -46,6 +48,7 @@ export class WriteLease {
   /** An instance had it before a restart; it counts for as long as that one's lease. */
   restore(holder: Holder): void {
     this.#holder = holder;
+    this.#isRestored = true;
   }
 
   /** Returns who has it now. One whose lease has run out has it no more. */
@@ -61,8 +64,11 @@ export class WriteLease {
   acquire(holder: Holder): Acquired {
     const nowMs = this.#deps.clock.bootMs();
     const other = this.now();
-    if (other?.instance === holder.instance && this.#recall === undefined)
-      return { isGranted: true, isContinued: true };
+    if (other?.instance === holder.instance && this.#recall === undefined) {
+      const isContinued = !this.#isRestored;
+      this.#isRestored = false;
+      return { isGranted: true, isContinued };
+    }
     if (other !== undefined || !holder.followsAll || !holder.hasLease(nowMs) || this.#deps.isShared(holder))
       return { isGranted: false, retryAfterMs: RETRY_MS };
     this.#recalledMs = this.#recalledMs.filter((recalledMs) => nowMs - recalledMs < CONTENDED_MS);
@@ -70,6 +76,7 @@ export class WriteLease {
     if (oldest !== undefined && this.#recalledMs.length >= RECALLS_MAX)
       return { isGranted: false, retryAfterMs: Math.ceil(oldest + CONTENDED_MS - nowMs) };
     this.#holder = holder;
+    this.#isRestored = false;
     return { isGranted: true, isContinued: false };
   }
 

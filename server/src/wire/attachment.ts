@@ -33,6 +33,9 @@ export class Attachment implements FeedSender {
   /** Changes of this turn of the loop, which go in one item. */
   private gathered: { change: Change; isOwn: boolean }[] = [];
   private ended: RunnelError | undefined;
+  /** Questions for the lease that wait until nobody else has the write lease. */
+  private questions: number[] = [];
+  private isAcquiring = false;
 
   constructor(
     volume: Volume,
@@ -173,12 +176,18 @@ export class Attachment implements FeedSender {
     this.channel.fail(new RunnelError("Busy", "feed", reason, { detail: { retryAfterMs: 0 } }));
   }
 
-  /** Handles what the client says on the feed until it ends it. */
-  async serve(): Promise<void> {
+  /** Handles what the client says on the feed until it ends it. `mustBeRead`: throws when it does not read answers. */
+  async serve(mustBeRead: () => void): Promise<void> {
     for (;;) {
       const message = await this.channel.next();
       if (message === undefined) return;
-      this.handle(check(FEED_FROM_CLIENT, message, "feed item"));
+      const item = check(FEED_FROM_CLIENT, message, "feed item");
+      if (item[0] === "current" || item[0] === "acquire") mustBeRead();
+      if (item[0] === "current" && this.questions.length >= QUESTIONS_MAX)
+        throw new RunnelError("TooLarge", "feed", "The client asks on without waiting for an answer.", {
+          detail: { limit: QUESTIONS_MAX, rule: "W163" },
+        });
+      this.handle(item);
     }
   }
 
@@ -214,21 +223,25 @@ export class Attachment implements FeedSender {
   }
 
   private async renew(question: number): Promise<void> {
-    const { feed } = this.volume;
+    this.questions.push(question);
+    if (this.questions.length > 1) return;
     // A client that nobody is in the way of is answered in its turn.
     if (this.isKeptOut) await this.whenShared();
-    const { seq } = this.volume;
-    this.send(feed.renew(this.holder) ? ["current", question, seq] : ["not", question]);
+    const { feed, seq } = this.volume;
+    for (const each of this.questions.splice(0))
+      this.send(feed.renew(this.holder) ? ["current", each, seq] : ["not", each]);
   }
 
   /** The lease is durable before the client knows of it: a start waits for its end. */
   private async acquire(question: number, node: number): Promise<void> {
     const { feed, meta } = this.volume;
-    const acquired = node === ROOT_NODE && this.right === "write" ? feed.writeLease.acquire(this.holder) : NO_LEASE;
+    const mayHave = node === ROOT_NODE && this.right === "write" && !this.isAcquiring;
+    const acquired = mayHave ? feed.writeLease.acquire(this.holder) : NO_LEASE;
     if (!acquired.isGranted) {
       this.send(["refused", question, acquired.retryAfterMs]);
       return;
     }
+    this.isAcquiring = true;
     try {
       await meta.setWriteLease(this.instance);
       this.send(["granted", question, acquired.isContinued]);
@@ -236,6 +249,8 @@ export class Attachment implements FeedSender {
       feed.writeLease.release(this.holder);
       this.warn("A write lease could not be recorded.", error);
       this.send(["refused", question, NO_LEASE.retryAfterMs]);
+    } finally {
+      this.isAcquiring = false;
     }
   }
 
@@ -259,3 +274,5 @@ const WHOM_MAX = 20;
 /** A client with more of them is busy enough without contents. */
 const UNACKNOWLEDGED_MAX = 64;
 const FORGET_STEP = 256;
+/** Questions for the lease that may wait at once: a client has one of each program at the most. */
+const QUESTIONS_MAX = 1024;

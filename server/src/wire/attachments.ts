@@ -15,6 +15,8 @@ export interface AttachmentsDeps {
   volume(name: string): Volume | undefined;
   /** Is called before a new attachment is answered. */
   attaching(attachment: Attachment): void;
+  /** @throws TooLarge when the client does not read what it is answered (W163). */
+  mustBeRead(): void;
   warn(message: string, error?: unknown): void;
 }
 
@@ -62,7 +64,7 @@ export class Attachments {
       attached();
       void volume.conflicts.tellIfAny(attachment);
       volume.supplies.attached(instance);
-      await attachment.serve();
+      await attachment.serve(this.#deps.mustBeRead);
       // The client ended the feed.
       await this.detach(channel.id);
       channel.end();

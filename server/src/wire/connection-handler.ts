@@ -115,6 +115,7 @@ export class ConnectionHandler {
       ...deps,
       handshake: this.handshake,
       answers: this.answers,
+      mustBeRead: () => this.mustBeRead(),
       attaching: ({ volume, instance }) => {
         for (const each of this.device) if (each !== this) each.makeWay(volume, instance);
       },
@@ -255,7 +256,11 @@ export class ConnectionHandler {
     const attachment = this.attachments.named(id);
     // Always waited for, so that requests keep their order.
     await attachment.answered;
-    if (REQUESTS[name].isOfNoTree !== true && attachment.isKeptOut) await attachment.whenShared();
+    if (REQUESTS[name].isOfNoTree !== true && attachment.isKeptOut) {
+      await attachment.whenShared();
+      // The client may have been cut off meanwhile, its device revoked; one whose line broke asks again.
+      channel.abort.signal.throwIfAborted();
+    }
     const call = {
       attachment,
       volume: attachment.volume,

@@ -43,6 +43,24 @@ describe("[F210] the people of a server", () => {
     expect(Buffer.from(kept.people[0]?.password.hash ?? "", "base64url")).toHaveLength(32);
   });
 
+  test("are nobody to whom a password was right that is another one by then", async () => {
+    const passwords = new Passwords();
+    people = await People.open(root, clock, passwords);
+    await people.setUp("Ada", PASSWORD);
+    const compared = Promise.withResolvers<boolean>();
+    passwords.isRight = () => compared.promise;
+    const [before, removed] = [people.verify("Ada", PASSWORD), people.verify("Nobody", PASSWORD)];
+    await people.change("Ada", { password: "another correct horse" });
+    const after = people.verify("Ada", "another correct horse");
+    compared.resolve(true);
+    expect([await before, await removed]).toEqual([undefined, undefined]);
+    expect((await after)?.name).toBe("Ada");
+    const role = people.verify("Ada", PASSWORD);
+    await people.add("Bob", "admin", "bobs own password");
+    await people.change("Ada", { role: "user" });
+    expect(await role).toMatchObject({ name: "Ada" });
+  });
+
   test("are refused by name when a newer Runnel wrote them, or when the file is damaged", async () => {
     await replaceWhole(root, PEOPLE_FILE, JSON.stringify({ format: 2, all: [] }));
     await expect(readPeople(root)).rejects.toMatchObject({ kind: "Version", detail: { need: 2 } });

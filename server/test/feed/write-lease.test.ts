@@ -188,6 +188,12 @@ describe("the write lease", () => {
     expect(other.said).toHaveLength(3);
   });
 
+  test("[W180] [W183] from before a restart may have been given up since: it is continued only from the first answer on", () => {
+    const scene = new Scene([{ instance: "one", termMs: TERM_MS, hasWriteLease: true }]);
+    const one = new Follower(scene.feed, "one");
+    expect([acquire(scene, one), acquire(scene, one)]).toEqual([GRANTED, CONTINUED]);
+  });
+
   test("[W183] from before a restart counts for a term, or until its instance gives it up", async () => {
     for (const comesBack of [false, true]) {
       const before = { termMs: TERM_MS, hasWriteLease: true };

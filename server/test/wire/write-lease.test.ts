@@ -1,6 +1,6 @@
 // The write lease on the wire: what others ask waits for it, and what does not.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { REQUESTS, ROOT_NODE, type RequestName, VOLUME_REQUEST_NAMES } from "@runnel/shared";
+import { LIMITS, REQUESTS, ROOT_NODE, type RequestName, VOLUME_REQUEST_NAMES } from "@runnel/shared";
 import { TERM_MS } from "../volume/volume-rig.ts";
 import { type Attached, ServerRig, instanceOf } from "./server-rig.ts";
 
@@ -98,6 +98,53 @@ test("[W181] [W182] what others ask waits until it is given up, in its order, an
   const names = (await wire.rig.run(wire.rig.volume.meta.list(ROOT_NODE, "", 10))).map(({ name }) => name);
   expect(names).toEqual(["first", "holder's", "second"]);
   expect([(await first.made).seq, (await second.made).seq]).toEqual([seq + 1, seq + 2]);
+});
+
+test("[W76] [W181] what waited when its device was cut off is not done later", async () => {
+  await one.renew();
+  await acquired(one);
+  const made = watched(other.startMake(ROOT_NODE, "late").made);
+  await wire.rig.clock.advance(1_000);
+  for (const handler of wire.handlers) if (handler.who.endsWith("2")) handler.revoke();
+  await wire.rig.clock.advance(1_000);
+  expect(made.is).not.toBe("waits");
+  one.channel.send(["yield", ROOT_NODE]);
+  await wire.rig.clock.advance(1_000);
+  expect(await wire.rig.run(wire.rig.volume.meta.list(ROOT_NODE, "", 10))).toEqual([]);
+});
+
+test("[W163] [W181] questions for the lease wait together, and are answered each", async () => {
+  await one.renew();
+  await acquired(one);
+  for (let question = 1; question <= 1_024; question++) other.channel.send(["current", question]);
+  await wire.rig.clock.advance(1_000);
+  expect(other.feed.filter(([what]) => what === "waiting").length).toBeLessThan(10);
+  one.channel.send(["yield", ROOT_NODE]);
+  await wire.rig.clock.advance(1_000);
+  expect(other.feed.filter(([what]) => what === "current")).toHaveLength(1_024);
+});
+
+test("[W163] [W181] more than 1024 questions for the lease that wait end the feed of who asks on", async () => {
+  await one.renew();
+  await acquired(one);
+  for (let question = 1; question <= 1_025; question++) other.channel.send(["current", question]);
+  await wire.rig.clock.advance(1_000);
+  expect(String(other.ended)).toContain("asks on");
+});
+
+test("[W163] [W180] a client that asks for the lease, or the write lease, and reads nothing is cut off", async () => {
+  for (const [attached, item] of [
+    [one, ["current", 1]],
+    [other, ["acquire", 1, ROOT_NODE]],
+  ] as const) {
+    attached.client.far.bufferedBytes = LIMITS.unreadBytes + 1;
+    attached.channel.send(["ack", 0]);
+    await wire.rig.clock.advance(100);
+    expect(attached.client.connection.isOpen).toBe(true);
+    attached.channel.send(item);
+    await wire.rig.clock.advance(100);
+    expect(attached.client.connection.isOpen).toBe(false);
+  }
 });
 
 test("[W181] what says and changes nothing of the tree does not wait", async () => {

@@ -4,10 +4,13 @@ import { LIMITS } from "@runnel/shared";
 import type { Journal, JournalCommit } from "../journal/journal.ts";
 import { type Received, lowest, receivedOf } from "../wire/received.ts";
 import {
+  type MadeFile,
+  type Make,
   type OwnChange,
   type OwnName,
   type Save,
   type TreeChange,
+  isMake,
   isOutstanding,
   isSave,
   isTreeChange,
@@ -24,6 +27,7 @@ export class OwnChanges {
   readonly #treeChanges = new Set<TreeChange>();
   readonly #byNode = new Map<number, Set<OwnChange>>();
   readonly #savesByNode = new Map<number, Set<Save>>();
+  readonly #makesByNode = new Map<number, Set<Make>>();
   readonly #byName = new Map<string, Set<OwnChange>>();
   #highest = 0;
   /** Answers that had come when that was last worked out, and how often that is to be said again. */
@@ -85,6 +89,17 @@ export class OwnChanges {
   /** Changes that concern a node, the oldest first. */
   of(node: number): OwnChange[] {
     return [...(this.#byNode.get(node) ?? [])];
+  }
+
+  /** Notes the file that a change makes, and that programs use before the answer. */
+  noteMade(change: OwnChange, made: MadeFile): void {
+    const make: Make = Object.assign(change, { made });
+    for (const node of nodesOf(make)) addTo(this.#makesByNode, node, make);
+  }
+
+  /** Makes of a file of this node, or in it, that programs did not wait for; the oldest first. */
+  makesAt(node: number): Make[] {
+    return [...(this.#makesByNode.get(node) ?? [])];
   }
 
   /** Saves of a node, the oldest first. */
@@ -198,6 +213,7 @@ export class OwnChanges {
 
   #unindex(change: OwnChange): void {
     for (const node of nodesOf(change)) removeFrom(this.#byNode, node, change);
+    if (isMake(change)) for (const node of nodesOf(change)) removeFrom(this.#makesByNode, node, change);
     if (isSave(change)) removeFrom(this.#savesByNode, change.record.node, change);
     for (const [folder, name] of change.names) removeFrom(this.#byName, nameKey(folder, name), change);
   }

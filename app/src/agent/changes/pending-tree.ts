@@ -30,6 +30,8 @@ export class PendingTree {
   readonly #real: (node: number) => number;
   /** Changes by number, in their order. */
   readonly #pending = new Map<number, Change>();
+  /** Numbers of the changes that may be told alike. */
+  readonly #alike = new Map<string, Set<number>>();
   /** Numbers of the changes that bind names of a folder, and that bind names to a node. */
   readonly #inFolder = new Map<number, Map<string, number[]>>();
   readonly #binding = new Map<number, Set<number>>();
@@ -52,6 +54,8 @@ export class PendingTree {
   add(n: number, change: Change, xattr?: XattrChange): void {
     const patches = change.nodes.map((state) => [state.node, this.#patchTo(state)] as const);
     this.#pending.set(n, change);
+    const key = likenessOf(change);
+    this.#alike.set(key, (this.#alike.get(key) ?? new Set()).add(n));
     for (const [node, { fields, links }] of patches) {
       const overlay = this.#overlays.get(node) ?? new NodeOverlay();
       this.#overlays.set(node, overlay);
@@ -70,20 +74,24 @@ export class PendingTree {
   heard(changes: readonly Change[]): void {
     for (const change of changes) {
       if (this.#pending.size === 0) return;
-      if (isContent(change)) continue;
-      for (const [n, own] of this.#pending)
-        if (this.#isSame(own, change)) {
-          this.end(n);
-          break;
-        }
+      const n = this.#toldAs(change);
+      if (n !== undefined) this.end(n);
     }
   }
 
   /** Says whether a change that the server tells is one of these. */
   has(change: Change): boolean {
-    if (isContent(change)) return false;
-    for (const own of this.#pending.values()) if (this.#isSame(own, change)) return true;
-    return false;
+    return this.#toldAs(change) !== undefined;
+  }
+
+  /** Returns the number of the first change here that the server tells as this. */
+  #toldAs(change: Change): number | undefined {
+    if (isContent(change)) return undefined;
+    for (const n of this.#alike.get(likenessOf(change)) ?? []) {
+      const own = this.#pending.get(n);
+      if (own !== undefined && this.#isSame(own, change)) return n;
+    }
+    return undefined;
   }
 
   /** Nothing is pending of it any more. @returns the change, unless it was heard. */
@@ -91,6 +99,10 @@ export class PendingTree {
     const change = this.#pending.get(n);
     if (change === undefined) return undefined;
     this.#pending.delete(n);
+    const key = likenessOf(change);
+    const alike = this.#alike.get(key);
+    alike?.delete(n);
+    if (alike?.size === 0) this.#alike.delete(key);
     for (const { folder, name, node } of change.bindings) {
       const numbers = this.#binding.get(node);
       numbers?.delete(n);
@@ -274,6 +286,14 @@ export class PendingTree {
     if (state.mtimeNs !== now.mtimeNs) fields.mtimeNs = state.mtimeNs;
     return { fields, links: state.nlink - now.nlink };
   }
+}
+
+/**
+ * Returns what a change has in common with how it is told: its names, which no other id of a folder changes. Where
+ * there are none, its node; one that stands for another node is then told as somebody else's, which is the safe side.
+ */
+function likenessOf({ bindings, nodes }: Change): string {
+  return bindings.length > 0 ? bindings.map(({ name }) => name).join("/") : `/${nodes[0]?.node}`;
 }
 
 function isWithXattrs({ nodes }: Change, node: number): boolean {

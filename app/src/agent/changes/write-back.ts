@@ -94,6 +94,12 @@ export class WriteBack {
     return this.#deps.isOn;
   }
 
+  /** Nobody else can change anything now. */
+  get isExclusive(): boolean {
+    const { session } = this.#deps;
+    return session.isResponsive && session.writeLease.isHeld;
+  }
+
   /**
    * Says whether programs are answered before the server now that change something of these nodes. When not, what was
    * to be sent before has been, so that what follows comes after it. @throws ReadOnly when they are paused, and may not
@@ -169,7 +175,7 @@ export class WriteBack {
 
   /** Says whether nobody else can have changed anything since the change of that number was made. */
   #isCertain(n: number): boolean {
-    return !this.#isUnsure && n > this.#uncertainTo;
+    return !this.#isUnsure && this.#deps.session.hasLease && n > this.#uncertainTo;
   }
 
   #begun(): void {
@@ -274,6 +280,8 @@ export class WriteBack {
 
   /** The server tells of changes; undefined: of all that there is. Called before they are applied. */
   told(changes: readonly Change[] | undefined): void {
+    // It ran out while it was being given back: others are served meanwhile.
+    if (!this.#deps.session.hasLease) this.leaseLost();
     if (!this.#isUnsure || this.#hasHeardOthers) return;
     this.#hasHeardOthers = changes === undefined || !changes.every((change) => this.#isOwn(change));
   }
@@ -397,7 +405,9 @@ export class WriteBack {
     const known = pending.lookup(folder, name);
     if (operation.op === "rename" && known.is === "absent") return { ...operation, how: "keep" };
     if (known.is !== "bound" || known.state.type !== "file") return operation;
-    const { node, version } = known.state;
+    const { node, version, nlink } = known.state;
+    // Its content was to stay under another name: it is not to lose its last one.
+    if (nlink > 1) return { ...operation, expects: { node, version: 0, own: [] } };
     const unsent = changes.savesOf(node).filter(isUnsent);
     const own = unsent.slice(-LIMITS.operationsAfter).map(({ n }) => n);
     return { ...operation, expects: { node, version: unsent[0]?.record.baseVersion ?? version, own } };

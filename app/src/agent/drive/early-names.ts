@@ -88,7 +88,7 @@ export class EarlyNames {
   }
 
   async rename(request: RequestOfOp<"rename">): Promise<Outcome> {
-    const { tree, likelyBases, drive } = this.#deps;
+    const { tree, likelyBases, drive, writeBack } = this.#deps;
     const { name, toName, how } = request;
     if (isRefusedElsewhere(toName)) return "late";
     const state = await this.#bound(request.folder, name, "rename");
@@ -99,7 +99,9 @@ export class EarlyNames {
       () => ({ op: "rename", folder, name, node, toFolder, toName, how }),
       async () => {
         likelyBases.leaves(folder, name, node);
-        if (over !== undefined && how !== "exchange" && over.node !== state.node) await this.#removed(over);
+        const isOver = over !== undefined && how !== "exchange" && over.node !== state.node;
+        // What the server may refuse yet leaves the file as it was saved last.
+        if (isOver && writeBack.isExclusive) await this.#removed(over);
         drive.done(request.id);
       },
     );

@@ -130,7 +130,7 @@ export class Names {
         () => tree.endMade(node),
         (error: unknown) => this.makeFailed(request, node, error),
       );
-      change.made = { folder, name, state, settled };
+      changes.noteMade(change, { folder, name, state, settled });
       drive.putEntries([{ folder: request.folder, name, entry: tree.entry(state) }], false);
       drive.putNode(tree.entry(parent, request.folder), false);
     }

@@ -5,7 +5,7 @@ import type { Entry, NodeState } from "@runnel/shared";
 import { ROOT_NODE, RecentMap, RunnelError, isRunnelError } from "@runnel/shared";
 import type { TreeOperation } from "@runnel/shared/tree";
 import type { DriveEntry } from "@runnel/native/drive";
-import { type Make, isMake } from "../changes/own-change.ts";
+import type { Make } from "../changes/own-change.ts";
 import type { OwnChanges } from "../changes/own-changes.ts";
 import { PendingTree } from "../changes/pending-tree.ts";
 import type { Replica } from "../replica/replica.ts";
@@ -99,12 +99,7 @@ export class Tree {
 
   /** Returns the change that makes a node, while it is not answered. */
   makingOf(node: number): Make | undefined {
-    return this.#makesAt(node).find(({ made }) => made.state.node === node);
-  }
-
-  /** Lists what makes a file of this node, or in it, and is not answered. */
-  #makesAt(node: number): Make[] {
-    return this.#changes.of(node).filter(isMake);
+    return this.#changes.makesAt(node).find(({ made }) => made.state.node === node);
   }
 
   /**
@@ -148,7 +143,7 @@ export class Tree {
   }
 
   #unheardName(folder: number, name: string): Make | undefined {
-    const make = this.#makesAt(folder).findLast(({ made }) => made.folder === folder && made.name === name);
+    const make = this.#changes.makesAt(folder).findLast(({ made }) => made.folder === folder && made.name === name);
     return make && this.#unheard(make.made.state.node);
   }
 
@@ -197,7 +192,7 @@ export class Tree {
     }
     if (listing === undefined) throw new RunnelError("Unknown", "list", "What this folder holds is not known now.");
     const entries = [...listing];
-    for (const make of this.#makesAt(folder)) {
+    for (const make of this.#changes.makesAt(folder)) {
       const { name, state } = make.made;
       // A later one may have the name.
       if (this.#unheardName(folder, name) !== make || entries.some((entry) => entry.name === name)) continue;
@@ -212,7 +207,7 @@ export class Tree {
     const unsent = type === "file" ? this.unsentOf(state) : undefined;
     const { version, sizeBytes } = unsent ?? state;
     const { uid, gid } = this.#owner ?? state;
-    const timeNs = type === "folder" ? this.#makesAt(state.node).at(-1)?.made.state.mtimeNs : undefined;
+    const timeNs = type === "folder" ? this.#changes.makesAt(state.node).at(-1)?.made.state.mtimeNs : undefined;
     const isTouched = timeNs !== undefined && timeNs > state.ctimeNs;
     const mtimeNs = isTouched ? timeNs : (unsent ?? state).mtimeNs;
     const ctimeNs = isTouched ? timeNs : (unsent ?? state).ctimeNs;

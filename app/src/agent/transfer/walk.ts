@@ -192,13 +192,15 @@ export class Walk {
   #next(filesMax: number): NodeState[] {
     const found: NodeState[] = [];
     let folders = 0;
+    // What is known of folders need not be of one moment: they may lie in one another.
+    let climbs = 0;
     while (found.length < Math.min(filesMax, LIMITS.findGetVersions) && folders < FOLDERS_MAX) {
       const level = this.#levels.at(-1);
       if (level === undefined) break;
       const entry = level.left.shift();
       if (entry === undefined) {
         this.#levels.pop();
-        if (this.#levels.length === 0 && this.#isAcross) this.#climb(level.folder);
+        if (this.#levels.length === 0 && this.#isAcross && climbs++ < LIMITS.depth) this.#climb(level.folder);
       } else if (entry.state.type === "folder") {
         this.#levels.push({ folder: entry.state.node, left: this.#ordered(entry.state.node) });
         folders++;

@@ -140,6 +140,7 @@ class FolderStore implements ContentStore {
       },
       reportMismatch: (version) => this.#reportMismatch(version),
       unavailable: () => this.#rootGuard?.reason,
+      isSuperseded: (version) => this.#applier?.superseded.has(version) === true,
       hasPending: () => (this.#applier?.pendingCommits ?? 0) > 0,
     });
   }

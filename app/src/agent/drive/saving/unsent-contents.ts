@@ -2,7 +2,7 @@
 // next holds it. It lies in the journal's folder: a layer that holds all of it is it; else it is put together of the
 // layers and of what is here of the version below them. What is not here of that comes when it is read.
 import type { ByteRange, Drive } from "@runnel/native/drive";
-import type { DiskRoot, NodeState } from "@runnel/shared";
+import { type DiskRoot, type NodeState, RunnelError, isRunnelError } from "@runnel/shared";
 import type { Save } from "../../changes/own-change.ts";
 import type { Cache, Hold } from "../../cache/cache.ts";
 import { addRange, missingIn } from "../../cache/ranges.ts";
@@ -71,6 +71,8 @@ export class UnsentContents {
     try {
       if (save.record.sizeBytes > 0) await this.#give(save);
     } catch (error) {
+      // For want of space or of a line it cannot be shown now: who opens it is to hear so, and may try again.
+      if (!isRunnelError(error, "Gone", "Lost", "Corrupt")) throw error;
       log("An unsent content cannot be shown: its file shows the server's.", error);
       saves.hide(save);
       this.changed(state.node);
@@ -78,7 +80,7 @@ export class UnsentContents {
     }
     // It may have been sent meanwhile.
     if (this.#shownOf(tree.known(request.node) ?? state)?.shownAs !== version) return this.open(request);
-    drive.putNode(tree.entry(state, request.node), false);
+    drive.putNode(tree.entry(tree.known(request.node) ?? state, request.node), false);
     drive.opened(request.id, { content: save.record.sizeBytes > 0 ? version : 0, version });
     return true;
   }
@@ -161,14 +163,19 @@ export class UnsentContents {
   async #put(version: number, record: JournalCommit): Promise<Given> {
     const { drive, dataFolder } = this.#deps;
     const given = await this.#make(version, record);
-    drive.putContent({
-      id: version,
-      node: record.node,
-      version,
-      path: `${dataFolder}/${given.file}`,
-      sizeBytes: record.sizeBytes,
-      present: given.present,
-    });
+    try {
+      drive.putContent({
+        id: version,
+        node: record.node,
+        version,
+        path: `${dataFolder}/${given.file}`,
+        sizeBytes: record.sizeBytes,
+        present: given.present,
+      });
+    } catch (error) {
+      await this.#free(given);
+      throw error;
+    }
     return given;
   }
 
@@ -183,7 +190,7 @@ export class UnsentContents {
     const base = hold?.content;
     try {
       if (base === undefined && Math.min(record.baseBytes, record.sizeBytes) > 0)
-        throw new TypeError("The version that was edited is no longer here.");
+        throw new RunnelError("Gone", "show", "The version that was edited is no longer here.");
       if (base !== undefined) await cache.verify(base);
       const shown = base && { offset: 0, length: Math.min(record.baseBytes, record.sizeBytes, base.sizeBytes) };
       const verification = {

@@ -79,7 +79,7 @@ export class Applier {
   /** Commits that are in place and not yet stored. */
   #inPlace: AcceptedCommit[] = [];
   readonly #intents: IntentRecords;
-  readonly #superseded = new SupersededVersions();
+  readonly superseded = new SupersededVersions();
   readonly #appliedSeq: AppliedSeq;
   readonly #preparer: BatchPreparer;
   /** Begun before. */
@@ -119,7 +119,7 @@ export class Applier {
     const { tree, versions, meta, callbacks, pending, executor } = deps;
     const isApplying = (): boolean => this.#applying !== undefined;
     const preparerDeps = { tree, versions, meta, callbacks, executor, isApplying, intents: this.#intents.bySeq };
-    this.#preparer = new BatchPreparer(preparerDeps, pending, this.#superseded, (one) => this.#begun.has(one));
+    this.#preparer = new BatchPreparer(preparerDeps, pending, this.superseded, (one) => this.#begun.has(one));
   }
 
   get pendingCommits(): number {
@@ -289,7 +289,7 @@ export class Applier {
       if (error !== undefined) this.#again.reset();
       if (error !== undefined) this.#again.cancel();
     }
-    for (const { node, seq } of this.#superseded.take(commit.seq)) {
+    for (const { node, seq } of this.superseded.take(commit.seq)) {
       for (const list of [this.#inPlace, this.#batch]) {
         const at = list.findIndex(({ result }) => result.node === node && result.version === seq);
         const [superseded] = at < 0 ? [] : list.splice(at, 1);
@@ -473,12 +473,11 @@ export class Applier {
     const { pending, meta, holds } = this.#deps;
     const content = contentOf(commit);
     const copied: VersionId[] = [];
-    for (const version of this.#superseded.take(commit.seq)) {
+    for (const version of this.superseded.take(commit.seq)) {
       copied.push(...pending.delete(version));
       await meta.forgetVersion(version);
     }
-    if (content !== undefined && !this.#superseded.has(content.version))
-      copied.push(...pending.delete(content.version));
+    if (content !== undefined && !this.superseded.has(content.version)) copied.push(...pending.delete(content.version));
     for (const version of copied) await holds.evict(version);
     this.#intents.bySeq.delete(commit.seq);
     this.#bypassable.delete(commit.seq);

@@ -31,6 +31,8 @@ export class BatchPreparer {
   readonly #superseded: SupersededVersions;
   readonly #hasBegun: (seq: number) => boolean;
   readonly #lostTries = new Map<number, number>();
+  /** Commits whose content one that failed copies from: they are put in place whatever supersedes them. */
+  readonly #copied = new Set<number>();
 
   constructor(
     deps: PrepareDeps,
@@ -47,6 +49,9 @@ export class BatchPreparer {
   async prepare(batch: readonly AcceptedCommit[]): Promise<Preparation[]> {
     const seqs = new Set(batch.map(({ seq }) => seq));
     const successors = this.#superseded.find(batch, (commit, version) => this.#isNeeded(commit, version, seqs));
+    // From here on nobody is promised bytes of a version that will not be there.
+    for (const [index, successor] of successors)
+      this.#superseded.remember(batch[index] as AcceptedCommit, batch[successor] as AcceptedCommit);
     const written = new Set(batch.flatMap(({ operation }) => (operation.op === "write" ? [operation.node] : [])));
     const results: Preparation[] = [];
     await eachOf(batch, PREPARED_AT_ONCE, async (commit, index) => {
@@ -56,11 +61,18 @@ export class BatchPreparer {
         results[index] = { kind: "failed", error };
       }
     });
-    // A commit whose successor could not be prepared is not superseded yet.
+    // A commit whose successor could not be prepared is not superseded yet, nor one that another commit which could
+    // not be prepared copies from.
+    const prepared = new Set(batch.flatMap(({ seq }, index) => (results[index]?.kind === "failed" ? [] : [seq])));
     for (const [index, successor] of successors) {
-      const later = results[successor];
+      const [commit, later] = [batch[index] as AcceptedCommit, results[successor]];
+      const content = contentOf(commit);
       if (later?.kind === "failed") results[index] = later;
-      else this.#superseded.remember(batch[index] as AcceptedCommit, batch[successor] as AcceptedCommit);
+      else if (content !== undefined && this.#pending.isNeeded(content.version, prepared)) {
+        this.#copied.add(commit.seq);
+        results[index] = { kind: "failed", error: beingChanged() };
+      } else continue;
+      this.#superseded.forget(commit);
     }
     return results;
   }
@@ -81,11 +93,12 @@ export class BatchPreparer {
   /** The commit is applied. */
   forget(seq: number): void {
     this.#lostTries.delete(seq);
+    this.#copied.delete(seq);
   }
 
-  /** It is in place already, open, or copied from by a commit that is not in the batch. */
+  /** It is in place already, open, or copied from by a commit that is not in the batch, or has failed. */
   #isNeeded(commit: AcceptedCommit, version: VersionId, seqs: ReadonlySet<number>): boolean {
-    if (this.#hasBegun(commit.seq) || this.#deps.versions.isOpen(version)) return true;
+    if (this.#hasBegun(commit.seq) || this.#copied.has(commit.seq) || this.#deps.versions.isOpen(version)) return true;
     return this.#pending.isNeeded(version, seqs);
   }
 }

@@ -50,6 +50,19 @@ export class SupersededVersions {
     this.#keys.add(versionKey(content.version));
   }
 
+  /** It is to be put in place after all. */
+  forget(commit: AcceptedCommit): void {
+    const content = contentOf(commit);
+    if (content === undefined) return;
+    const key = versionKey(content.version);
+    this.#keys.delete(key);
+    for (const [by, versions] of this.#versions)
+      this.#versions.set(
+        by,
+        versions.filter((version) => versionKey(version) !== key),
+      );
+  }
+
   has(version: VersionId): boolean {
     return this.#keys.has(versionKey(version));
   }

@@ -41,6 +41,8 @@ export interface VersionsDeps {
   /** The version's file is not what it was and is in nobody's way any more: it will never be readable again. */
   lose(version: VersionId): Promise<void>;
   unavailable(): string | undefined;
+  /** It is not put in place, since a later save takes its place, and is forgotten then. */
+  isSuperseded(version: VersionId): boolean;
   /** Commits are on their way into the folder. */
   hasPending(): boolean;
 }
@@ -302,6 +304,7 @@ export class FolderVersion implements OpenVersion {
     this.#isPromised = true;
     try {
       const source = await this.find();
+      if (this.#versions.deps.isSuperseded(this.#version)) return false;
       if (source === "empty") return true;
       if (isPending(source)) return await this.#secureOlder(source, ranges);
       return await holds.keep(

@@ -2,6 +2,7 @@
 // what another person saved may not.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { ROOT_NODE } from "@runnel/shared";
+import { tempPath } from "../../../../src/content/folder/disk/store-layout.ts";
 import { VolumeRig, bytesOf } from "../../../volume/volume-rig.ts";
 
 const MB = 1024 * 1024;
@@ -51,10 +52,12 @@ async function wordsOf(seq: number): Promise<string> {
     .toString();
 }
 
-/** Both reach the folder with one batch. */
-async function together(saves: () => Promise<void>): Promise<void> {
+/** All reach the folder with one batch; `fault`: while they first try to. */
+async function together(saves: () => Promise<void>, fault?: typeof rig.disk.fault): Promise<void> {
   rig.disk.fault = (operation) => (operation === "open" || operation === "rename" ? "NoSpace" : undefined);
   await saves();
+  rig.disk.fault = fault;
+  if (fault !== undefined) await rig.clock.advance(60_000);
   rig.disk.fault = undefined;
   await rig.settle();
 }
@@ -88,4 +91,47 @@ test("[F164] of one machine's saves, each made from the one before, the last is 
   });
   expect(await wordsOf(two)).toBe("AGAIN");
   expect(await rig.volume.meta.version({ node, seq: one })).toBeUndefined();
+});
+
+test("[F164] what somebody else's save copies from is kept when that save cannot be put in place at first", async () => {
+  const first = await served(2 * MB);
+  let [one, two, bob] = [0, 0, 0];
+  await together(
+    async () => {
+      one = await save("FIRST", first, first, ALICE, 900);
+      two = await save("AGAIN", one, one, ALICE, 901);
+      bob = await save("BOB--", one, one, BOB, 902);
+    },
+    (operation, path) => (operation === "open" && path === tempPath(bob, "new") ? "Denied" : undefined),
+  );
+  expect([await wordsOf(one), await wordsOf(two)]).toEqual(["FIRST", "AGAIN"]);
+  const wanted = Uint8Array.from(base);
+  wanted.set(Buffer.from("BOB--"), 0);
+  expect(Buffer.compare(await rig.run(rig.read(node, bob)), wanted)).toBe(0);
+});
+
+test("[F164] nobody is promised bytes of a version that will not be there", async () => {
+  const first = await served(2 * MB);
+  const promised: boolean[] = [];
+  let [one, two] = [0, 0];
+  const { content } = rig.volume;
+  await together(
+    async () => {
+      one = await save("FIRST", first, first, ALICE, 900);
+      two = await save("AGAIN", one, one, ALICE, 901);
+    },
+    (operation, path) => {
+      // The second is being filled.
+      if (operation === "write" && path === tempPath(two, "new") && promised.length === 0) {
+        promised.push(true);
+        void content.open({ node, seq: one }).then(async (opened) => {
+          promised.push(await opened.secure([{ offset: 0, length: 1_000 }]));
+          await opened.close();
+        });
+      }
+      return undefined;
+    },
+  );
+  expect(promised).toEqual([true, false]);
+  expect(await wordsOf(two)).toBe("AGAIN");
 });
