@@ -227,7 +227,8 @@ export class Outbox {
 
   #startChange(change: TreeChange): boolean {
     const apart = [...this.#sending.values()].filter(
-      ({ queued, isApart }) => isApart && isSave(queued) && change.nodes.includes(queued.record.node),
+      ({ queued, isApart }) =>
+        isApart && isSave(queued) && [queued.node, queued.record.node].some((node) => change.nodes.includes(node)),
     );
     const before = this.#tail === undefined ? apart : [this.#tail, ...apart];
     const isFull = this.#sending.size - this.#savesUnderWay >= CHANGES_UNDER_WAY_MAX;

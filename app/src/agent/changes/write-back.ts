@@ -386,8 +386,10 @@ export class WriteBack {
     this.outbox.pump();
   }
 
-  /** Says whether the server will not have a content. */
+  /** Says whether the server does not have a content in its file, and will not. */
   #isLost(content: Save): boolean {
+    // It lies beside the file, in which others have something else.
+    if (content.record.copy !== undefined) return true;
     if (content.version !== undefined) return false;
     return content.state === "settled" || (isGivenUp(content) && !this.outbox.has(content));
   }
@@ -448,7 +450,9 @@ function isGivenUp({ state, failure }: Save): boolean {
   return state === "unsent" && failure !== undefined && !mayPass(failure);
 }
 
-function hasNoContent({ path }: JournalCommit): RunnelError {
+function hasNoContent({ path, copy }: JournalCommit): RunnelError {
+  if (copy !== undefined)
+    return new RunnelError("Lost", "change names", `What was saved in ${copy.of} is kept as ${path}.`);
   return new RunnelError("Lost", "change names", `The server does not have what was saved in ${path}.`);
 }
 

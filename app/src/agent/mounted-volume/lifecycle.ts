@@ -209,7 +209,7 @@ export class Lifecycle {
     this.deps.writeBack.told(undefined);
     this.deps.replica.forgetCompleteness();
     this.deps.drive.dropFolder(0);
-    this.list();
+    if (!this.isEnding) this.deps.wholeListing.beginAgain();
   }
 
   private list(): void {

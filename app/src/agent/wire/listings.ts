@@ -15,6 +15,8 @@ interface ListingsDeps {
 
 export class Listings {
   private readonly deps: ListingsDeps;
+  /** Counts how often all listings were void. */
+  private voided = 0;
 
   constructor(deps: ListingsDeps) {
     this.deps = deps;
@@ -24,7 +26,7 @@ export class Listings {
   async list(folder: number): Promise<void> {
     await this.deps.session.lineIsThere();
     this.deps.session.mustRespond();
-    await this.take(folder, false);
+    while (!(await this.take(folder, false)));
   }
 
   /**
@@ -32,8 +34,14 @@ export class Listings {
    * root, which comes first, is there.
    */
   async listAll(asked: Channel | undefined, rootListed: () => void): Promise<void> {
-    await this.take(ROOT_NODE, true, asked, rootListed);
+    let isTaken = await this.take(ROOT_NODE, true, asked, rootListed);
+    while (!isTaken) isTaken = await this.take(ROOT_NODE, true, undefined, rootListed);
     this.deps.replica.setWhole(true);
+  }
+
+  /** The server follows nothing of what it has listed any more: listings that are under way begin anew. */
+  listAgain(): void {
+    this.voided++;
   }
 
   /** Reads the states of nodes. @throws Unreachable after a silence. */
@@ -44,19 +52,23 @@ export class Listings {
     return answer.nodes;
   }
 
-  private async take(folder: number, isDeep: boolean, asked?: Channel, rootListed?: () => void): Promise<void> {
+  /** @returns false when it was void before its end: nothing of it is kept from then on. */
+  private async take(folder: number, isDeep: boolean, asked?: Channel, rootListed?: () => void): Promise<boolean> {
+    const { voided } = this;
     const channel = asked ?? this.deps.session.open("find", { folder, isDeep, follow: true }, true);
     // A program waits for a single folder; nobody does for the whole volume.
     const next = (): Promise<FindItem[] | undefined> =>
       isDeep ? nextItems(channel) : this.deps.session.whileAlive(nextItems(channel), "list");
     try {
       for (let items = await next(); items !== undefined; items = await next()) {
+        if (voided !== this.voided) return false;
         for (const [listed, asOf, isLast, entries] of items) {
           this.deps.replica.putListing(listed, asOf, entries.map(toEntry), isLast);
           if (isLast && listed === ROOT_NODE) rootListed?.();
         }
         if (!isDeep) this.deps.progress(folder);
       }
+      return voided === this.voided;
     } finally {
       channel.cancel();
     }

@@ -47,6 +47,12 @@ export class WholeListing {
       });
   }
 
+  /** Lists it from the beginning, also while that is being done. */
+  beginAgain(): void {
+    this.#deps.listings.listAgain();
+    this.begin();
+  }
+
   /**
    * Resolves when the root is listed, which comes first, or the listing has ended without it. @throws Unreachable after
    * a silence.

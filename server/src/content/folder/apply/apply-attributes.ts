@@ -29,6 +29,16 @@ function recordedStat(row: DiskRow, before: DiskStat, after: DiskStat, change: S
   return isOurs && after.mtimeNs === (change.mtimeNs ?? before.mtimeNs) ? after : row.stat;
 }
 
+/** A time that was neither there before an interruption nor is the change's own: another program has written to it. */
+function isWritten(row: DiskRow, before: DiskStat, { mtimeNs }: SetStat): boolean {
+  return row.stat.type === "file" && before.mtimeNs !== row.stat.mtimeNs && before.mtimeNs !== mtimeNs;
+}
+
+/** A tuple that no file has: the next probe compares the bytes. */
+function unlikeAny(stat: DiskStat): DiskStat {
+  return { ...stat, mtimeNs: -1n, ctimeNs: -1n };
+}
+
 /** Attributes that the change names, as the disk has them now. */
 function asTheyCameOut({ mode, uid, gid }: SetStat, after: DiskStat): SetStat {
   return {
@@ -88,7 +98,10 @@ export async function applyAttributes(tree: LiveTree, commit: AcceptedCommit, op
   const after = await tree.find(path);
   if (row === undefined || after === undefined || !isSameHandle(after.handle, row.handle)) return;
   const stored = await asStored(tree, commit.seq, settable, before.stat, after.stat);
-  const stat = recordedStat(row, before.stat, after.stat, stored, tree.isRetry);
+  const isForeign = tree.isRetry && isWritten(row, before.stat, stored);
+  if (isForeign) tree.probeLater(path);
+  const recorded = recordedStat(row, before.stat, after.stat, stored, tree.isRetry);
+  const stat = isForeign ? unlikeAny(recorded) : recorded;
   for (const each of node === ROOT_NODE ? [row] : await tree.rows.ofNode(node)) {
     const { xattrs: _before, ...rest } = each;
     tree.rows.put({ ...rest, stat, ...(xattrs === undefined ? {} : { xattrs }) });
