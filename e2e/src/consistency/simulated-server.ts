@@ -123,6 +123,13 @@ export class SimulatedServer {
   private countWaits(feed: Feed): void {
     const { truth } = this;
     feed.writeLeaseRanOut = ({ instance }) => truth.ranOut.push({ client: clientOf(instance), ...truth.now() });
+    const { writeLease } = feed;
+    const close = writeLease.close.bind(writeLease);
+    writeLease.close = () => {
+      // A lease that has run out counts, though nobody has asked for it since.
+      writeLease.now();
+      close();
+    };
     const publish = feed.publish.bind(feed);
     feed.publish = (...args) => {
       const acknowledged = publish(...args);
@@ -183,6 +190,7 @@ export class SimulatedServer {
    * The machine loses its power; its network card falls silent, and the peers' connections break when it comes back.
    */
   crash(): void {
+    this.opened?.volume.feed.writeLease.now();
     this.process?.kill();
     this.process = undefined;
     this.network.kill(PORT);

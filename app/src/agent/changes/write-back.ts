@@ -94,7 +94,7 @@ export class WriteBack {
     return this.#deps.isOn;
   }
 
-  /** Nobody else can change anything now. */
+  /** True while nobody else can change anything. */
   get isExclusive(): boolean {
     const { session } = this.#deps;
     return session.isResponsive && session.writeLease.isHeld;
@@ -408,7 +408,7 @@ export class WriteBack {
     if (operation.op === "rename" && known.is === "absent") return { ...operation, how: "keep" };
     if (known.is !== "bound" || known.state.type !== "file") return operation;
     const { node, version, nlink } = known.state;
-    // Its content was to stay under another name: it is not to lose its last one.
+    // The content was to stay under another name: it is not to lose its last one.
     if (nlink > 1) return { ...operation, expects: { node, version: 0, own: [] } };
     const unsent = changes.savesOf(node).filter(isUnsent);
     const own = unsent.slice(-LIMITS.operationsAfter).map(({ n }) => n);

@@ -100,7 +100,7 @@ export class EarlyNames {
       async () => {
         likelyBases.leaves(folder, name, node);
         const isOver = over !== undefined && how !== "exchange" && over.node !== state.node;
-        // What the server may refuse yet leaves the file as it was saved last.
+        // A rename that the server may refuse yet leaves the file as it was saved last.
         if (isOver && writeBack.isExclusive) await this.#removed(over);
         drive.done(request.id);
       },

@@ -192,7 +192,7 @@ export class Walk {
   #next(filesMax: number): NodeState[] {
     const found: NodeState[] = [];
     let folders = 0;
-    // What is known of folders need not be of one moment: they may lie in one another.
+    // Folders as they are known here need not be of one moment: they may lie in one another.
     let climbs = 0;
     while (found.length < Math.min(filesMax, LIMITS.findGetVersions) && folders < FOLDERS_MAX) {
       const level = this.#levels.at(-1);

@@ -71,7 +71,7 @@ export class UnsentContents {
     try {
       if (save.record.sizeBytes > 0) await this.#give(save);
     } catch (error) {
-      // For want of space or of a line it cannot be shown now: who opens it is to hear so, and may try again.
+      // Without space or a line it cannot be shown now: a program that opens it is to hear so, and may try again.
       if (!isRunnelError(error, "Gone", "Lost", "Corrupt")) throw error;
       log("An unsent content cannot be shown: its file shows the server's.", error);
       saves.hide(save);
