@@ -322,6 +322,19 @@ test.each([
   },
 );
 
+test("says what it takes a name of while a content is on its way that may outlast the lease", async () => {
+  await leftContent(100);
+  const writeBack = start(true);
+  writeBack.granted(false);
+  writeBack.linked(true);
+  await machine.clock.advance(1);
+  expect(sent.map(({ what }) => what)).toEqual(["write"]);
+  const removal = { op: "remove", folder: ROOT_NODE, name: "file", node: 5, isFolder: false } as const;
+  await writeBack.change(() => removal)?.recorded;
+  await machine.clock.advance(1);
+  expect(expected).toEqual([{ node: 5, version: makeState(5, "file", BEFORE).version, own: [] }]);
+});
+
 test("says of a file that it has linked that it does not expect to take its last name", async () => {
   const writeBack = start(true);
   for (const operation of [

@@ -98,6 +98,11 @@ export class Outbox {
     return this.#held.has(n);
   }
 
+  /** A content is on its way that may take long, and changes behind it wait for it at the server. */
+  get hasLongUnderWay(): boolean {
+    return [...this.#sending.values()].some(({ queued, isApart }) => isApart && isSave(queued));
+  }
+
   /** Bytes of the contents that wait here, or are being sent. */
   get bytes(): number {
     return this.#bytes;

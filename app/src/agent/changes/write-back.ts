@@ -354,7 +354,8 @@ export class WriteBack {
       if (own.record.epoch !== epoch() || instance !== journal.instance)
         throw new RunnelError("Epoch", operation.op, "The volume was made anew.");
       if (own.content !== undefined && this.#isLost(own.content)) throw hasNoContent(own.content.record);
-      const asked = this.#asAsked(operation, this.#isCertain(n));
+      // Behind a long upload it may be executed when the write lease has run out.
+      const asked = this.#asAsked(operation, this.#isCertain(n) && !this.outbox.hasLongUnderWay);
       const { node, seq } = await operations.sendRecorded(n, asked, timeNs, after);
       if (operation.op === "make" && operation.attributes.type === "folder") madeFolder(operation, node, seq);
     } catch (error) {
