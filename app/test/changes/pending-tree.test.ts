@@ -154,6 +154,41 @@ test("a folder that was made here is known whole, another one is not until it is
   ).toThrow(expect.objectContaining({ kind: "NotEmpty" }));
 });
 
+test("shows what was put into a folder that was made here, and was there already, in that one", () => {
+  const replica = openReplica(":memory:", "boot 1");
+  replica.reset(EPOCH, makeState(ROOT_NODE, "folder", 1));
+  replica.putListing(ROOT_NODE, 1, [], true);
+  const reals = new Map<number, number>();
+  const pending = new PendingTree(replica, (node) => reals.get(node) ?? node);
+  const attributes = { ...makeState(9, "folder", 1), type: "folder" as const };
+  const changes = [
+    { folder: ROOT_NODE, name: "d", node: 9 },
+    { folder: 9, name: "e", node: 10 },
+    { folder: 9, name: "g", node: 11 },
+  ].map((made) => {
+    const { change } = planOperation(pending.rows(INSTANCE), { op: "make", ...made, attributes }, 9n, INSTANCE);
+    if (change === undefined) throw new Error("Nothing was planned.");
+    pending.add(made.node, change);
+    return change;
+  });
+  const theirs = { ...makeState(50, "folder", 2), nlink: 1 };
+  replica.putListing(ROOT_NODE, 2, [{ name: "d", state: theirs }], true);
+  replica.putListing(50, 2, [{ name: "f", state: makeState(51, "file", 2) }], true);
+  reals.set(9, 50);
+  pending.rebind(9, 50);
+  pending.end(9);
+  expect(pending.listing(50)?.map(({ name }) => name)).toEqual(["e", "f", "g"]);
+  expect(pending.lookup(50, "e")).toMatchObject({ is: "bound", state: { node: 10 } });
+  expect([pending.pathOf(10), pending.namesOf(11)]).toEqual(["d/e", [{ folder: 50, name: "g" }]]);
+  const [, told] = changes;
+  if (told === undefined) throw new Error("Nothing was planned.");
+  const nodes = told.nodes.map((state) => (state.node === 9 ? { ...state, node: 50 } : state));
+  pending.heard([{ ...told, bindings: told.bindings.map((each) => ({ ...each, folder: 50 })), nodes }]);
+  expect(pending.listing(50)?.map(({ name }) => name)).toEqual(["f", "g"]);
+  pending.end(11);
+  expect([pending.listing(50)?.map(({ name }) => name), pending.isEmpty]).toEqual([["f"], true]);
+});
+
 test("shows extended attributes as they are here: what the server told, with what was changed since", () => {
   const told = { ...makeState(5, "file", 3), nlink: 1, xattrSeq: 2 };
   const replica = openReplica(":memory:", "boot 1");

@@ -32,7 +32,7 @@ export class PendingTree {
   readonly #pending = new Map<number, Change>();
   /** Numbers of the changes that may be told alike. */
   readonly #alike = new Map<string, Set<number>>();
-  /** Numbers of the changes that bind names of a folder, and that bind names to a node. */
+  /** Numbers of the changes that bind names of a folder, by the server's id of that, and that bind names to a node. */
   readonly #inFolder = new Map<number, Map<string, number[]>>();
   readonly #binding = new Map<number, Set<number>>();
   readonly #overlays = new Map<number, NodeOverlay>();
@@ -64,8 +64,9 @@ export class PendingTree {
     }
     for (const { folder, name, node } of change.bindings) {
       if (node !== 0) this.#binding.set(node, (this.#binding.get(node) ?? new Set()).add(n));
-      const names = this.#inFolder.get(folder) ?? new Map<string, number[]>();
-      this.#inFolder.set(folder, names);
+      const at = this.#real(folder);
+      const names = this.#inFolder.get(at) ?? new Map<string, number[]>();
+      this.#inFolder.set(at, names);
       names.set(name, [...(names.get(name) ?? []), n]);
     }
   }
@@ -107,11 +108,12 @@ export class PendingTree {
       const numbers = this.#binding.get(node);
       numbers?.delete(n);
       if (numbers?.size === 0) this.#binding.delete(node);
-      const names = this.#inFolder.get(folder);
+      const at = this.#real(folder);
+      const names = this.#inFolder.get(at);
       const left = names?.get(name)?.filter((each) => each !== n) ?? [];
       if (left.length > 0) names?.set(name, left);
       else names?.delete(name);
-      if (names?.size === 0) this.#inFolder.delete(folder);
+      if (names?.size === 0) this.#inFolder.delete(at);
     }
     for (const { node } of change.nodes) {
       const overlay = this.#overlays.get(node);
@@ -123,6 +125,20 @@ export class PendingTree {
     return change;
   }
 
+  /** A folder that was made here stands for one that was there: names that are to be in it are in that. */
+  rebind(folder: number, other: number): void {
+    const moved = this.#inFolder.get(folder);
+    if (moved === undefined) return;
+    this.#inFolder.delete(folder);
+    const names = this.#inFolder.get(other) ?? new Map<string, number[]>();
+    this.#inFolder.set(other, names);
+    for (const [name, numbers] of moved)
+      names.set(
+        name,
+        [...numbers, ...(names.get(name) ?? [])].toSorted((a, b) => a - b),
+      );
+  }
+
   /** Everything is of another epoch. */
   clear(): void {
     for (const n of this.#pending.keys()) this.end(n);
@@ -131,9 +147,10 @@ export class PendingTree {
 
   /** Returns the node that a name is bound to by a change that is pending, 0: none; undefined: none binds it. */
   bound(folder: number, name: string): number | undefined {
-    const n = this.#inFolder.get(folder)?.get(name)?.at(-1);
+    const at = this.#real(folder);
+    const n = this.#inFolder.get(at)?.get(name)?.at(-1);
     const bindings = n === undefined ? undefined : this.#pending.get(n)?.bindings;
-    const node = bindings?.findLast((binding) => binding.folder === folder && binding.name === name)?.node;
+    const node = bindings?.findLast((binding) => this.#real(binding.folder) === at && binding.name === name)?.node;
     return node && this.#real(node);
   }
 
@@ -204,7 +221,7 @@ export class PendingTree {
     const names = known.filter(({ folder, name }) => (this.bound(folder, name) ?? node) === node);
     for (const n of numbers ?? [])
       for (const binding of this.#pending.get(n)?.bindings ?? []) {
-        const { folder, name } = binding;
+        const [folder, { name }] = [this.#real(binding.folder), binding];
         if (binding.node !== node || this.bound(folder, name) !== node) continue;
         if (!names.some((each) => each.folder === folder && each.name === name)) names.push({ folder, name });
       }

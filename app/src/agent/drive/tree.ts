@@ -251,6 +251,7 @@ export class Tree {
   /** A name that this client made stands for a node that was there before: what is done to it is done to that one. */
   bind(node: number, other: number): void {
     this.#bound.set(node, other);
+    this.pending.rebind(node, other);
   }
 
   /** Lists a folder; whoever wants the same one shares the listing. */
