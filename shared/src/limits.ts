@@ -108,6 +108,8 @@ export const LIMITS = {
   /** Answers that a client has asked for and not read: of a connection, and of all of a device. */
   unreadBytes: 6 * MiB,
   deviceUnreadBytes: 8 * MiB,
+  /** Questions for the lease that wait, of an attachment. */
+  leaseQuestions: 1024,
   /**
    * Connections that have not asked for a WebSocket yet; unauthenticated ones; and all of a server, unless its settings
    * say another number.

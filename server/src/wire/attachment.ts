@@ -1,6 +1,6 @@
 // An attachment of a connection: the channel that `attach` opened stays open and carries the volume's feed.
 import type { Change, Channel, FeedFromClient, NumberSpan, VersionId } from "@runnel/shared";
-import { FEED_FROM_CLIENT, ROOT_NODE, RunnelError, check, packChange } from "@runnel/shared";
+import { FEED_FROM_CLIENT, LIMITS, ROOT_NODE, RunnelError, check, packChange } from "@runnel/shared";
 import type { Right } from "../auth/registry-file.ts";
 import type { FeedSender, Holder } from "../feed/holder.ts";
 import type { Volume } from "../volume/volume.ts";
@@ -183,9 +183,9 @@ export class Attachment implements FeedSender {
       if (message === undefined) return;
       const item = check(FEED_FROM_CLIENT, message, "feed item");
       if (item[0] === "current" || item[0] === "acquire") mustBeRead();
-      if (item[0] === "current" && this.questions.length >= QUESTIONS_MAX)
+      if (item[0] === "current" && this.questions.length >= LIMITS.leaseQuestions)
         throw new RunnelError("TooLarge", "feed", "The client asks on without waiting for an answer.", {
-          detail: { limit: QUESTIONS_MAX, rule: "W163" },
+          detail: { limit: LIMITS.leaseQuestions, rule: "W163" },
         });
       this.handle(item);
     }
@@ -274,5 +274,3 @@ const WHOM_MAX = 20;
 /** A client with more of them is busy enough without contents. */
 const UNACKNOWLEDGED_MAX = 64;
 const FORGET_STEP = 256;
-/** Questions for the lease that may wait at once: a client has one of each program at the most. */
-const QUESTIONS_MAX = 1024;

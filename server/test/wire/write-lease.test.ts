@@ -116,18 +116,18 @@ test("[W76] [W181] what waited when its device was cut off is not done later", a
 test("[W163] [W181] questions for the lease wait together, and are answered each", async () => {
   await one.renew();
   await acquired(one);
-  for (let question = 1; question <= 1_024; question++) other.channel.send(["current", question]);
+  for (let question = 1; question <= LIMITS.leaseQuestions; question++) other.channel.send(["current", question]);
   await wire.rig.clock.advance(1_000);
   expect(other.feed.filter(([what]) => what === "waiting").length).toBeLessThan(10);
   one.channel.send(["yield", ROOT_NODE]);
   await wire.rig.clock.advance(1_000);
-  expect(other.feed.filter(([what]) => what === "current")).toHaveLength(1_024);
+  expect(other.feed.filter(([what]) => what === "current")).toHaveLength(LIMITS.leaseQuestions);
 });
 
-test("[W163] [W181] more than 1024 questions for the lease that wait end the feed of who asks on", async () => {
+test("[W163] [limit leaseQuestions] more than 1024 questions for the lease that wait end the feed of who asks on", async () => {
   await one.renew();
   await acquired(one);
-  for (let question = 1; question <= 1_025; question++) other.channel.send(["current", question]);
+  for (let question = 1; question <= LIMITS.leaseQuestions + 1; question++) other.channel.send(["current", question]);
   await wire.rig.clock.advance(1_000);
   expect(String(other.ended)).toContain("asks on");
 });

@@ -100,7 +100,7 @@ export class Outbox {
 
   /** A content is on its way that may take long, and changes behind it wait for it at the server. */
   get hasLongUnderWay(): boolean {
-    return [...this.#sending.values()].some(({ queued, isApart }) => isApart && isSave(queued));
+    return this.#sending.values().some(({ queued, isApart }) => isApart && isSave(queued));
   }
 
   /** Bytes of the contents that wait here, or are being sent. */

@@ -5,7 +5,7 @@ import { parse } from "node:path";
 import type { Clock } from "@runnel/shared";
 import { LIMITS, ROOT_NODE, isRunnelError, packType } from "@runnel/shared";
 import type { OwnChanges } from "../../changes/own-changes.ts";
-import type { Journal, JournalCommit } from "../../journal/journal.ts";
+import type { ConflictCopy, Journal, JournalCommit } from "../../journal/journal.ts";
 import type { Operations } from "../../wire/operations.ts";
 import { versionOf } from "./bases.ts";
 import type { Tree } from "../tree.ts";
@@ -70,8 +70,7 @@ export class ConflictCopies {
   async make({ copy, node, path }: JournalCommit): Promise<boolean> {
     if (copy === undefined) return true;
     const { name, n, made, of } = copy;
-    // It may have been planned in a folder that the server has under its own number by now.
-    const folder = this.#deps.tree.real(copy.folder);
+    const folder = this.#folderNow(copy);
     const all = { type: packType("file"), ...made, rdev: 0, target: "" };
     // Under its own name it is beside nothing.
     const said = path === of || !this.#deps.saysConflicts() ? {} : { copyOf: of.slice(0, LIMITS.copyOf) };
@@ -89,7 +88,7 @@ export class ConflictCopies {
   /** An attempt has made the file, and it is empty still. */
   async isMade({ copy, node }: JournalCommit): Promise<boolean> {
     if (copy === undefined) return false;
-    const state = await this.#deps.tree.lookup(copy.folder, copy.name);
+    const state = await this.#deps.tree.lookup(this.#folderNow(copy), copy.name);
     return state?.node === node && state.version === 0;
   }
 
@@ -97,8 +96,13 @@ export class ConflictCopies {
   async unmake(record: JournalCommit): Promise<void> {
     const { copy, node } = record;
     if (copy === undefined || !(await this.isMade(record))) return;
-    const { folder, name } = copy;
-    await this.#deps.operations.change("remove", { folder: this.#deps.tree.real(folder), name, node, isFolder: false });
+    const folder = this.#folderNow(copy);
+    await this.#deps.operations.change("remove", { folder, name: copy.name, node, isFolder: false });
+  }
+
+  /** It may have been planned in a folder that the server has under its own id by now. */
+  #folderNow({ folder }: ConflictCopy): number {
+    return this.#deps.tree.real(folder);
   }
 
   async #freePlace(path: string, taken?: string): Promise<{ folder: number; name: string; path: string }> {

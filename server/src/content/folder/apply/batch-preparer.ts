@@ -72,7 +72,7 @@ export class BatchPreparer {
         this.#copied.add(commit.seq);
         results[index] = { kind: "failed", error: beingChanged() };
       } else continue;
-      this.#superseded.forget(commit);
+      this.#superseded.forget(commit, batch[successor] as AcceptedCommit);
     }
     return results;
   }

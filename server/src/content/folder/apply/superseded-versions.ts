@@ -51,16 +51,13 @@ export class SupersededVersions {
   }
 
   /** It is to be put in place after all. */
-  forget(commit: AcceptedCommit): void {
+  forget(commit: AcceptedCommit, { seq: by }: AcceptedCommit): void {
     const content = contentOf(commit);
     if (content === undefined) return;
     const key = versionKey(content.version);
     this.#keys.delete(key);
-    for (const [by, versions] of this.#versions)
-      this.#versions.set(
-        by,
-        versions.filter((version) => versionKey(version) !== key),
-      );
+    const left = this.#versions.get(by)?.filter((version) => versionKey(version) !== key) ?? [];
+    this.#versions.set(by, left);
   }
 
   has(version: VersionId): boolean {
