@@ -34,6 +34,7 @@ async function makeRig(): Promise<Rig> {
     commitDirty: async () => undefined,
     statistics: () => ({ native: {}, bytesRead: 0, bytesWritten: 0 }),
     putNode: () => undefined,
+    heartbeat: () => undefined,
     setLease: () => undefined,
     setDeadlineMin: () => undefined,
   };

@@ -123,6 +123,16 @@ TEST_CASE("no deadline runs while the agent is late, by what it says or by its s
     CHECK(!one.IsGivenUpAfter(64'900));
     CHECK(one.IsGivenUpAfter(5'000));
   }
+  SUBCASE("it hears late that something waits, and measures from then on") {
+    one.Begin();
+    front.now_ms += 4'900;
+    one.table.Heartbeat(60);
+    for (int beat = 0; beat < 23; ++beat) {
+      CHECK(!one.IsGivenUpAfter(200));
+      one.table.Heartbeat(60);
+    }
+    CHECK(one.IsGivenUpAfter(200));
+  }
   SUBCASE("time in which nothing waited is not late") {
     front.now_ms += 3'600'000;
     one.Begin();

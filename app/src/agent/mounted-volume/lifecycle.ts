@@ -99,6 +99,8 @@ export class Lifecycle {
       await wholeListing.root();
       await tree.entries(ROOT_NODE);
       await writeBack.show();
+      // From the first request on: this side may be late in hearing of it.
+      drive.heartbeat(session.ownTime.totalLateMs);
       await drive.start({
         requests: (batch) => requestHandler.requests(batch),
         notice: (notice) => this.notice(notice),

@@ -1,7 +1,7 @@
 // Reads the tree from the server into the replica: one folder, the whole volume, single nodes; and find, which the
 // server runs.
 import type { Channel, Entry, FindItem, NodeState, Predicate } from "@runnel/shared";
-import { FIND_ITEMS, ROOT_NODE, RunnelError, check, checkResult } from "@runnel/shared";
+import { FIND_ITEMS, ROOT_NODE, RunnelError, check, checkResult, nextTurn } from "@runnel/shared";
 import type { FoundEntry } from "../mount-status.ts";
 import type { Replica } from "../replica/replica.ts";
 import type { Session } from "./session.ts";
@@ -98,6 +98,8 @@ function* foundIn([, , , entries, folder = ""]: FindItem): Generator<FoundEntry>
 }
 
 async function nextItems(channel: Channel): Promise<FindItem[] | undefined> {
+  // All else gets a turn between two messages: those of a large folder have come together.
+  await new Promise<void>(nextTurn);
   const message = await channel.next();
   if (message === undefined) return undefined;
   if (!Array.isArray(message)) throw new RunnelError("Invalid", "find", "A listing has the wrong form.");

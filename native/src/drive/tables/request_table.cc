@@ -11,14 +11,19 @@ int64_t RequestTable::DeadlineOf(Op op) const {
 
 void RequestTable::Heartbeat(int64_t late_ms) {
   std::lock_guard lock(mutex_);
-  heartbeat_at_ms_ = front_->NowBootMs();
+  const int64_t now_ms = front_->NowBootMs();
+  // The agent's own measure does not run before it has heard that something waits.
+  const int64_t silent_ms = waiters_.empty() ? 0 : SilentMs(now_ms);
+  late_ms_ += std::max(silent_ms, late_ms - reported_late_ms_);
   reported_late_ms_ = std::max(reported_late_ms_, late_ms);
+  heartbeat_at_ms_ = now_ms;
 }
 
-int64_t RequestTable::LateMs(int64_t now_ms) const {
-  if (heartbeat_at_ms_ == 0) return 0;
-  return reported_late_ms_ + std::max<int64_t>(0, now_ms - heartbeat_at_ms_ - kHeartbeatMs);
+int64_t RequestTable::SilentMs(int64_t now_ms) const {
+  return heartbeat_at_ms_ == 0 ? 0 : std::max<int64_t>(0, now_ms - heartbeat_at_ms_ - kHeartbeatMs);
 }
+
+int64_t RequestTable::LateMs(int64_t now_ms) const { return late_ms_ + SilentMs(now_ms); }
 
 bool RequestTable::PutOff(Held* held, int64_t now_ms) {
   const int64_t late_ms = LateMs(now_ms);

@@ -101,6 +101,8 @@ class RequestTable {
   void NoteInterrupted(const Waiter& waiter);
   bool IsEnding(const Waiter& waiter, int64_t now_ms) const;
   void EraseDeadline(uint64_t id, int64_t deadline_ms);
+  // Time for which the agent should have said that it gets on and has not.
+  int64_t SilentMs(int64_t now_ms) const;
   int64_t LateMs(int64_t now_ms) const;
   // Puts the deadline off by what the agent has been late since it was set; false: it stands.
   bool PutOff(Held* held, int64_t now_ms);
@@ -114,6 +116,7 @@ class RequestTable {
   Kind end_error_ = Kind::kNone;
   int64_t heartbeat_at_ms_ = 0;  // 0: never
   int64_t reported_late_ms_ = 0;
+  int64_t late_ms_ = 0;  // in all: by what it reported, or by its silence where that was longer
   std::unordered_map<uint64_t, Held> waiters_;
   std::multimap<int64_t, uint64_t> deadlines_;
   std::unordered_map<int32_t, int64_t>
