@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { type Change, type NodeState, ROOT_NODE, RunnelError, writeWhole } from "@runnel/shared";
 import type { Cache, CachedContent } from "../../src/agent/cache/cache.ts";
 import { evict } from "../../src/agent/pins/evict.ts";
+import { FilesBelow } from "../../src/agent/pins/files-below.ts";
 import { PinList } from "../../src/agent/pins/pin-list.ts";
 import { Pins } from "../../src/agent/pins/pins.ts";
 import { openReplica } from "../../src/agent/replica/sqlite-replica.ts";
@@ -17,6 +18,8 @@ const INNER = 11;
 const SMALL = 20;
 const LARGE = 21;
 const OTHER = 22;
+const OUTER = 12;
+const MORE = 23;
 const SMALL_BYTES = 1000;
 const LARGE_BYTES = 300_000;
 const EPOCH = "e".repeat(32);
@@ -162,6 +165,46 @@ test("brings a new version, and lets the old one go; what comes into the folder 
   await cache.evict(0);
   expect(cache.versionsOf(SMALL).map(({ sizeBytes }) => sizeBytes)).toEqual([SMALL_BYTES + 1]);
   expect(heldOf(LARGE)).toBe(false);
+});
+
+test("looks only at what came or went: at a folder with all in it, and at what of one that left was still to come", async () => {
+  const looked: number[] = [];
+  const { entriesAfter } = replica;
+  replica.entriesAfter = (folder, ...rest) => {
+    looked.push(folder);
+    return entriesAfter.call(replica, folder, ...rest);
+  };
+  await pins.pin("folder", FOLDER);
+  await settled();
+  change([bound(ROOT_NODE, "outer", OUTER)], folderOf(OUTER));
+  change([bound(OUTER, "more", MORE)], fileOf(MORE, SMALL_BYTES), folderOf(OUTER));
+  looked.length = 0;
+  change([bound(ROOT_NODE, "other", 0), bound(FOLDER, "came", OTHER)], folderOf(FOLDER));
+  await settled();
+  expect(looked).toEqual([]);
+  change([bound(ROOT_NODE, "outer", 0), bound(INNER, "came", OUTER)], folderOf(INNER));
+  expect(pins.status()).toMatchObject([{ isComplete: false }]);
+  await settled();
+  expect(looked).toEqual([OUTER]);
+  expect(asked).toEqual([SMALL, LARGE, OTHER, MORE]);
+  expect(pins.status()).toMatchObject([{ isComplete: true, all: { files: 4 }, here: { files: 4 } }]);
+  failure = new RunnelError("NoSpace", "write", "The disk is full.");
+  change([], fileOf(MORE, SMALL_BYTES));
+  await settled();
+  expect(pins.status()).toMatchObject([{ isComplete: false }]);
+  change([bound(INNER, "came", 0), bound(ROOT_NODE, "left", OUTER)]);
+  await settled();
+  expect(pins.status()).toMatchObject([{ isComplete: true, all: { files: 3 } }]);
+  expect(pins.problems()).toEqual([]);
+});
+
+test("comes to each folder once, also where one seems to be below itself", () => {
+  change([bound(INNER, "folder", FOLDER)]);
+  const below = new FilesBelow(replica, FOLDER);
+  const found: number[] = [];
+  for (let files = below.next(2); files !== undefined; files = below.next(2))
+    found.push(...files.map(({ node }) => node));
+  expect(found).toEqual([LARGE, SMALL]);
 });
 
 test("knows of each file whether it is pinned, also after a folder above it was moved", async () => {

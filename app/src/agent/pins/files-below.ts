@@ -13,6 +13,8 @@ export class FilesBelow {
   #first: NodeState | undefined;
   /** Folders on the way, the deepest last. */
   readonly #cursors: Cursor[] = [];
+  /** Folders that have been come to: while names are learned one may seem to be below itself. */
+  readonly #folders = new Set<number>();
 
   constructor(replica: Pick<Replica, "node" | "entriesAfter">, node: number) {
     this.#replica = replica;
@@ -38,7 +40,9 @@ export class FilesBelow {
   }
 
   #take(state: NodeState, files: NodeState[]): void {
-    if (state.type === "folder") this.#cursors.push({ folder: state.node, after: "" });
-    else if (state.type === "file") files.push(state);
+    if (state.type === "file") files.push(state);
+    if (state.type !== "folder" || this.#folders.has(state.node)) return;
+    this.#folders.add(state.node);
+    this.#cursors.push({ folder: state.node, after: "" });
   }
 }

@@ -31,6 +31,10 @@ export class KeptTree {
   readonly failed = new Map<number, string>();
   readonly #deps: KeptTreeDeps;
   #look: FilesBelow | undefined;
+  /** It goes through all that is pinned. */
+  #isOfAll = true;
+  /** Folders that came into it since: each is looked through when all else has been. */
+  readonly #folders = new Set<number>();
   #seen: Amount = { files: 0, bytes: 0 };
   #all: Amount = { files: 0, bytes: 0 };
   #countedSeq = -1;
@@ -57,14 +61,14 @@ export class KeptTree {
 
   /** Amount that is here, as far as it was looked through. */
   get here(): Amount {
-    if (this.#look !== undefined) return this.#seen;
+    if (this.#look !== undefined && this.#isOfAll) return this.#seen;
     let { files, bytes } = this.all;
     for (const size of this.missing.values()) [files, bytes] = [files - 1, bytes - size];
     return { files: Math.max(0, files), bytes: Math.max(0, bytes) };
   }
 
   get isComplete(): boolean {
-    return this.pin.node !== 0 && this.#look === undefined && this.missing.size === 0;
+    return this.pin.node !== 0 && !this.#isToBeLookedAt && this.missing.size === 0;
   }
 
   /** Files that can be brought now, the first found first. */
@@ -73,7 +77,11 @@ export class KeptTree {
   }
 
   get hasWork(): boolean {
-    return this.#look !== undefined || this.missing.size > this.failed.size;
+    return this.#isToBeLookedAt || this.missing.size > this.failed.size;
+  }
+
+  get #isToBeLookedAt(): boolean {
+    return this.#look !== undefined || this.#folders.size > 0;
   }
 
   /** Looks through all of it once more, at another place perhaps. */
@@ -81,18 +89,32 @@ export class KeptTree {
     const { pin } = this;
     this.missing.clear();
     this.failed.clear();
+    this.#folders.clear();
     this.#seen = { files: 0, bytes: 0 };
     this.#countedSeq = -1;
     this.#countAgainMs = 0;
     this.#look = pin.node === 0 ? undefined : new FilesBelow(this.#deps.replica, pin.node);
+    this.#isOfAll = true;
+  }
+
+  /** Looks as well through a folder that has come into it. */
+  lookInto(folder: number): void {
+    this.#folders.add(folder);
   }
 
   /** Looks at some more of it. @returns false where enough is known to be missing, or nothing is left to look at. */
   look(): boolean {
-    if (this.#look === undefined || this.missing.size - this.failed.size >= MISSING_MAX) return false;
+    if (this.missing.size - this.failed.size >= MISSING_MAX) return false;
+    if (this.#look === undefined) {
+      const [folder] = this.#folders;
+      if (folder === undefined) return false;
+      this.#folders.delete(folder);
+      this.#look = new FilesBelow(this.#deps.replica, folder);
+      this.#isOfAll = false;
+    }
     const files = this.#look.next(LOOKED_AT_ONCE);
     if (files === undefined) this.#look = undefined;
-    for (const state of files ?? []) this.see(state, true);
+    for (const state of files ?? []) this.see(state, this.#isOfAll);
     return true;
   }
 

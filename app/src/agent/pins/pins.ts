@@ -42,7 +42,10 @@ export class Pins {
   readonly #deps: PinsDeps;
   readonly #filler: PinFiller;
   #trees: KeptTree[];
+  /** Files, and what has another name, since it was last looked at. */
   readonly #changed = new Set<number>();
+  /** Those of them that had a name before. */
+  readonly #moved = new Set<number>();
   /** Pins that folders lie in; undefined: in none. */
   readonly #known = new Map<number, KeptTree | undefined>();
   /** Pins that lie in no other; undefined: not known now. */
@@ -86,8 +89,13 @@ export class Pins {
   changed(items: readonly Change[]): void {
     if (this.#trees.length === 0) return;
     for (const { nodes, bindings } of items) {
-      for (const { node } of nodes) this.#changed.add(node);
-      for (const { node } of bindings) if (node !== 0) this.#changed.add(node);
+      for (const { node, type } of nodes) if (type === "file") this.#changed.add(node);
+      const isMove = bindings.some(({ node }) => node === 0);
+      for (const { node } of bindings) {
+        if (node === 0) continue;
+        this.#changed.add(node);
+        if (isMove) this.#moved.add(node);
+      }
       if (bindings.length > 0) this.#forgetPlaces();
     }
     this.#lookSoon();
@@ -226,14 +234,23 @@ export class Pins {
     for (const node of isMuch ? [] : this.#changed) {
       const state = replica.node(node);
       const holding = this.#treesAbove(node);
-      for (const tree of this.#trees) if (!holding.has(tree) || state === undefined) tree.drop(node);
+      for (const tree of this.#trees) {
+        if (!holding.has(tree) || state === undefined) tree.drop(node);
+        if (!holding.has(tree) && state?.type === "folder" && this.#moved.has(node)) this.#dropWhatLeft(tree);
+      }
       for (const tree of holding) {
-        if (state?.type === "folder") tree.lookAgain();
+        if (state?.type === "folder") tree.lookInto(node);
         else if (state?.type === "file") tree.see(state);
       }
     }
     this.#changed.clear();
+    this.#moved.clear();
     this.#filler.wake();
+  }
+
+  /** Drops what was below a folder that was moved out of it, perhaps. */
+  #dropWhatLeft(tree: KeptTree): void {
+    for (const node of tree.missing.keys()) if (!this.#treesAbove(node).has(tree)) tree.drop(node);
   }
 
   /** Returns whether something is not here of the changes that nobody has looked at yet. */
@@ -241,7 +258,8 @@ export class Pins {
     if (this.#changed.size > CHANGED_MAX) return true;
     return [...this.#changed].some((node) => {
       const state = this.#deps.replica.node(node);
-      return state?.type === "file" && !this.#isHere(state) && this.#treesAbove(node).has(tree);
+      const mayLack = state?.type === "file" ? !this.#isHere(state) : state?.type === "folder" && this.#moved.has(node);
+      return mayLack && this.#treesAbove(node).has(tree);
     });
   }
 
