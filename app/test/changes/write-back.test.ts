@@ -17,6 +17,8 @@ import { makeState } from "../replica/model-tree.ts";
 import { nothingPaused } from "../pauses/nothing-paused.ts";
 
 const FILE = 2 ** 40;
+const FOLDER = 2 ** 40 + 7;
+const THEIRS = 6;
 const BEFORE = 7;
 const LARGE_BYTES = 2 * 1024 * 1024;
 const ATTRIBUTES = { type: "file", mode: 0o644, uid: 0, gid: 0, mtimeNs: 1n, rdev: 0, target: "" } as const;
@@ -44,6 +46,9 @@ let isHeld: boolean;
 /** The lease on what is followed is held. */
 let hasLease: boolean;
 let sent: { what: string; after: readonly number[] }[];
+/** Folders that the server was asked to change names in. */
+let folders: number[];
+let bound: Map<number, number>;
 /** Says of each change what it expects to take a name of. */
 let expected: unknown[];
 let refused: string[];
@@ -54,6 +59,7 @@ beforeEach(async () => {
   machine = new JournalMachine();
   [isConnected, sent, expected, refused, answer] = [true, [], [], [], undefined];
   [isPaused, isHeld, hasLease] = [false, true, true];
+  [folders, bound] = [[], new Map()];
   journal = await machine.open();
 });
 
@@ -62,7 +68,7 @@ function start(isKnown: boolean): WriteBack {
   replica = openReplica(":memory:", "boot 1");
   replica.reset(EPOCH, { ...makeState(ROOT_NODE, "folder", 1), nlink: 1 });
   if (isKnown) listRoot();
-  pending = new PendingTree(replica, (node) => node);
+  pending = new PendingTree(replica, real);
   changes = new OwnChanges(journal);
   const unanswered = new Promise<never>(() => undefined);
   const session = {
@@ -91,9 +97,10 @@ function start(isKnown: boolean): WriteBack {
       sendRecorded: async (_n: number, asked: TreeOperation, _timeNs: bigint, after: readonly number[]) => {
         const { op } = asked;
         sent.push({ what: op, after });
+        if ("folder" in asked) folders.push(asked.folder);
         expected.push("expects" in asked ? asked.expects : undefined);
         if (answer === undefined) await unanswered;
-        if (op === "make") return { node: FILE, seq: BEFORE + 1 };
+        if (op === "make") return { node: asked.name === "theirs" ? THEIRS : FILE, seq: BEFORE + 1 };
         // Comes after the content, and fails as it did.
         await sleep(machine.clock, 10);
         throw answer;
@@ -108,10 +115,10 @@ function start(isKnown: boolean): WriteBack {
       save.failure = answer;
       changes.step(save, "fail");
     },
-    real: (node: number) => node,
+    real,
     list: async () => listRoot(),
     pathOf: () => "file",
-    madeFolder: () => undefined,
+    madeFolder: ({ node }: { node: number }, other: number) => void bound.set(node, other),
     ended: () => undefined,
     refused: ({ record }: { record: { path: string } }, error: Error) =>
       refused.push(`${record.path}: ${error.message}`),
@@ -120,6 +127,10 @@ function start(isKnown: boolean): WriteBack {
   } as unknown as ConstructorParameters<typeof WriteBack>[0]);
   writeBack.restore(new Saves(changes, journal.pending(), nothingAsked).unsent());
   return writeBack;
+}
+
+function real(node: number): number {
+  return bound.get(node) ?? node;
 }
 
 /** A table of contents of which nobody asks anything. */
@@ -164,6 +175,25 @@ test.each([true, false])("is shown at once, or once its folder is listed (the tr
   expect([shown("file"), shown("new")]).toEqual([isKnown ? FILE : undefined, undefined]);
   await writeBack.show();
   expect([shown("file"), shown("new")]).toEqual([FILE, undefined]);
+});
+
+test("goes into the folder that was there already, also where the answer to its make came to a former process", async () => {
+  const folder = { ...ATTRIBUTES, type: "folder" } as const;
+  const made = await left({ op: "make", folder: ROOT_NODE, name: "theirs", node: FOLDER, attributes: folder });
+  await left({ op: "make", folder: FOLDER, name: "new", node: FILE, attributes: ATTRIBUTES });
+  await again();
+  answer = new RunnelError("Unreachable", "send", "The line is cut.");
+  start(true);
+  // Sent behind its folder before that is answered, by that one's number.
+  expect(folders).toEqual([ROOT_NODE, -made]);
+  await machine.clock.advance(1);
+  expect(journal.operations()).toEqual([]);
+  expect([...journal.bound(EPOCH)]).toEqual([[FOLDER, THEIRS]]);
+  await left({ op: "make", folder: FOLDER, name: "later", node: FILE + 1, attributes: ATTRIBUTES });
+  await again();
+  [folders, bound] = [[], new Map(journal.bound(EPOCH))];
+  start(true);
+  expect(folders).toEqual([THEIRS]);
 });
 
 test("is shown when the line is there, if it was not at the start", async () => {

@@ -346,6 +346,35 @@ test("[F45] segments are dropped when all their commits are done, and numbers ou
   expect(journal.pending()).toEqual([]);
 });
 
+test("[F196] what an id stands for is known over segments and lives while something waits that names it, in its epoch", async () => {
+  const machine = new JournalMachine();
+  let journal = await machine.open();
+  const n = journal.nextNumber();
+  const operation = { op: "setAttr", node: 2 ** 40, change: { mode: 0o600 } } as const;
+  await journal.putOperation({ n, instance: journal.instance, epoch: EPOCH, timeNs: 1n, operation, path: "folder" });
+  for (const node of [2 ** 40, 2 ** 40 + 1]) await journal.bind(EPOCH, node, 5);
+  const path = "p".repeat(500_000);
+  for (let count = 0; count < 20; count++) {
+    const last = journal.nextNumber();
+    await journal.put({ ...makeCommit(journal.instance, last), layers: [], path }, true);
+    await journal.done(journal.instance, last);
+  }
+  expect(Object.fromEntries(journal.bound(EPOCH))).toEqual({ [2 ** 40]: 5, [2 ** 40 + 1]: 5 });
+  await machine.cutPower();
+  journal = await machine.open();
+  expect(Object.fromEntries(journal.bound(EPOCH))).toEqual({ [2 ** 40]: 5 });
+  await journal.done(journal.instance, n);
+  // Only the newest segment is left.
+  await machine.clock.advance(1000);
+  await machine.cutPower();
+  journal = await machine.open();
+  expect(journal.bound(EPOCH).size).toBe(0);
+  await journal.bind(EPOCH, 8, 9);
+  expect(journal.bound("f".repeat(32)).size).toBe(0);
+  await journal.bind("f".repeat(32), 8, 10);
+  expect([...journal.bound("f".repeat(32))]).toEqual([[8, 10]]);
+});
+
 test("[F46] damage before the tail is reported and nothing is skipped", async () => {
   const machine = new JournalMachine();
   const journal = await machine.open();

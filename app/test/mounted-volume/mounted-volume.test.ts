@@ -1,6 +1,6 @@
 // Begins and ends mounts whose server cannot be reached.
 import { expect, test } from "@jest/globals";
-import type { Drive, DriveNotice } from "@runnel/native/drive";
+import type { Drive, DriveEntry, DriveNotice, DriveRequest } from "@runnel/native/drive";
 import { inlineExecutor } from "@runnel/native";
 import { ROOT_NODE, RunnelError } from "@runnel/shared";
 import { openCache } from "../../src/agent/cache/content-cache.ts";
@@ -16,6 +16,7 @@ interface Rig {
   machine: JournalMachine;
   calls: string[];
   notice(notice: DriveNotice): void;
+  requests(batch: readonly DriveRequest[]): void;
 }
 
 async function makeRig(): Promise<Rig> {
@@ -26,14 +27,18 @@ async function makeRig(): Promise<Rig> {
   const calls: string[] = [];
   const rig: Partial<Rig> = { machine, calls };
   const drive = {
-    start: async ({ notice }: { notice(notice: DriveNotice): void }) => {
-      rig.notice = notice;
+    start: async ({ notice, requests }: Pick<Rig, "notice" | "requests">) => {
+      [rig.notice, rig.requests] = [notice, requests];
       calls.push("start");
     },
     close: async () => void calls.push("close"),
     commitDirty: async () => undefined,
     statistics: () => ({ native: {}, bytesRead: 0, bytesWritten: 0 }),
     putNode: () => undefined,
+    putEntries: (entries: readonly { name: string; entry: DriveEntry | undefined }[]) => {
+      for (const { name, entry } of entries) calls.push(`${name} is ${entry?.node}`);
+    },
+    done: () => undefined,
     heartbeat: () => undefined,
     setLease: () => undefined,
     setDeadlineMin: () => undefined,
@@ -101,4 +106,25 @@ test("that was mounted before begins offline; who asks first says why it ends, a
   expect(await mount.unmount(false)).toEqual({ unsentFiles: 0, unsentNames: 0 });
   expect(await mount.ended).toBe("another program");
   expect(calls).toEqual(["start", "release"]);
+});
+
+test("shows what waits to be in a folder that was there already in that one, also after a restart", async () => {
+  const rig = await makeRig();
+  const { deps, calls } = rig;
+  const { journal, replica } = deps;
+  const [made, file, theirs] = [2 ** 40, 2 ** 40 + 1, 5];
+  replica.reset(EPOCH, { ...makeState(ROOT_NODE, "folder", 1), nlink: 1 });
+  replica.putListing(ROOT_NODE, 1, [{ name: "folder", state: makeState(theirs, "folder", 1) }], true);
+  replica.putListing(theirs, 1, [], true);
+  await journal.bind(EPOCH, made, theirs);
+  const attributes = { type: "file", mode: 0o644, uid: 0, gid: 0, mtimeNs: 1n, rdev: 0, target: "" } as const;
+  const operation = { op: "make", folder: made, name: "file", node: file, attributes } as const;
+  const n = journal.nextNumber();
+  const { instance } = journal;
+  await journal.putOperation({ n, instance, epoch: EPOCH, timeNs: 1n, operation, path: "folder/file" });
+  const mount = await MountedVolume.open(deps);
+  rig.requests([{ op: "lookup", id: 1, folder: theirs, name: "file" } as DriveRequest]);
+  await rig.machine.clock.runUntil(() => calls.length > 1, 60_000);
+  expect(calls).toEqual(["start", `file is ${file}`]);
+  await mount.unmount(true);
 });

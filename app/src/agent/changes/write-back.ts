@@ -4,6 +4,7 @@ import type { Change, Clock, XattrChange } from "@runnel/shared";
 import { LIMITS, RunnelError, isRunnelError } from "@runnel/shared";
 import { type TreeOperation, type TreeOperationOf, planOperation } from "@runnel/shared/tree";
 import type { Journal, JournalCommit, JournalOperation } from "../journal/journal.ts";
+import { nodesIn, placesIn, withNodes } from "../journal/operation-nodes.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Passages } from "../pauses/passages.ts";
 import type { Session } from "../wire/session.ts";
@@ -43,8 +44,8 @@ export interface WriteBackDeps extends Pick<UnsentBudgetDeps, "settings" | "data
   real(node: number): number;
   /** A change came to something else than programs were shown, or is shown to them only now. */
   ended(change: Change): void;
-  /** Nothing came of a change that programs were shown. */
-  refused(change: TreeChange, error: RunnelError): void;
+  /** Nothing came of a change that programs were shown. @returns the node that the one it was to make stands for. */
+  refused(change: TreeChange, error: RunnelError): number | undefined;
   pathOf(operation: TreeOperation): string;
   /** Resolves when what a folder holds is known here. @throws Unreachable, and what the server says of it. */
   list(folder: number): Promise<unknown>;
@@ -74,7 +75,7 @@ export class WriteBack {
       clock: deps.clock,
       isConnected: () => deps.session.isConnected,
       isPaused: ({ record }) =>
-        deps.pauses.isPaused("operation" in record ? nodesOf(record.operation) : [record.node], record.path),
+        deps.pauses.isPaused("operation" in record ? nodesIn(record.operation) : [record.node], record.path),
       sendChange: (change, after) => this.#send(change, after),
       isCertain: ({ n }) => this.#isCertain(n),
       sendSave: (save, making, turn) => deps.sendSave(save, { making, isCertain: this.#isCertain(save.n), turn }),
@@ -144,7 +145,7 @@ export class WriteBack {
     const { clock, journal, pending, pathOf } = this.#deps;
     const timeNs = clock.wallNs();
     const asked = operationAt(timeNs);
-    if (!this.mayBegin(nodesOf(asked))) return undefined;
+    if (!this.mayBegin(nodesIn(asked))) return undefined;
     this.#begun();
     const operation = this.#asSeen(asked);
     const { change } = planOperation(pending.rows(journal.instance), operation, timeNs, journal.instance);
@@ -248,10 +249,11 @@ export class WriteBack {
 
   /** Plans what a former process left. @returns undefined when there is nothing to show of it. */
   #plan(record: JournalOperation): Change | "unknown" | undefined {
-    const { journal, pending, epoch } = this.#deps;
+    const { journal, pending, epoch, real } = this.#deps;
     if (record.epoch !== epoch()) return undefined;
     try {
-      return planOperation(pending.rows(journal.instance), record.operation, record.timeNs, journal.instance).change;
+      const operation = withNodes(record.operation, real);
+      return planOperation(pending.rows(journal.instance), operation, record.timeNs, journal.instance).change;
     } catch (error) {
       // The server has done it, and told so; or it says what is in the way.
       if (!isRunnelError(error)) throw error;
@@ -325,7 +327,7 @@ export class WriteBack {
     const { changes, pending } = this.#deps;
     if (change !== undefined) pending.add(record.n, change, xattrOf(record));
     const names = change?.bindings.map(({ folder, name, node }) => [folder, name, node] as const) ?? [];
-    const nodes = change?.nodes.map(({ node }) => node) ?? nodesOf(record.operation);
+    const nodes = change?.nodes.map(({ node }) => node) ?? nodesIn(record.operation);
     const had = givesName(record) ? changes.savesOf(record.operation.node).filter((save) => save.n < record.n) : [];
     const content = had.findLast(isUnsent);
     return changes.add<TreeChange>({ n: record.n, state: "begun", isAwaited: false, names, nodes, record, content });
@@ -347,8 +349,9 @@ export class WriteBack {
   }
 
   async #send(own: TreeChange, after: readonly number[]): Promise<void> {
-    const { changes, operations, journal, madeFolder, pending, ended, epoch, log } = this.#deps;
+    const { changes, operations, journal, madeFolder, pending, ended, epoch } = this.#deps;
     const { n, timeNs, operation, instance } = own.record;
+    let made: number | undefined;
     changes.step(own, "send");
     try {
       if (own.record.epoch !== epoch() || instance !== journal.instance)
@@ -357,6 +360,7 @@ export class WriteBack {
       // Behind a long upload it may be executed when the write lease has run out.
       const asked = this.#asAsked(operation, this.#isCertain(n) && !this.outbox.hasLongUnderWay);
       const { node, seq } = await operations.sendRecorded(n, asked, timeNs, after);
+      if (operation.op === "make") made = node;
       if (operation.op === "make" && operation.attributes.type === "folder") madeFolder(operation, node, seq);
     } catch (error) {
       changes.step(own, "fail");
@@ -365,11 +369,21 @@ export class WriteBack {
     changes.step(own, "answer");
     const unheard = pending.end(n);
     if (unheard !== undefined) ended(unheard);
-    // It is settled by its number at the next start when this fails.
-    await journal
-      .done(instance, n)
-      .catch((error: unknown) => log("A change could not be ended in the journal.", error));
+    await this.#endInJournal(own, made);
     changes.step(own, "settle");
+  }
+
+  /** `other`: the node that its own stands for from now on, by which what waits may name it. */
+  async #endInJournal({ record }: TreeChange, other = record.operation.node): Promise<void> {
+    const { journal, log } = this.#deps;
+    const { instance, n, epoch, operation } = record;
+    try {
+      if (other !== operation.node) await journal.bind(epoch, operation.node, other);
+      await journal.done(instance, n);
+    } catch (error) {
+      // It is settled by its number at the next start.
+      log("A change could not be ended in the journal.", error);
+    }
   }
 
   /**
@@ -421,28 +435,20 @@ export class WriteBack {
    * is said only where others may have changed something unseen.
    */
   #asAsked(operation: TreeOperation, isCertain: boolean): TreeOperation {
-    const real = (node: number): number => {
+    const { real } = this.#deps;
+    const told = isCertain && "expects" in operation ? { ...operation, expects: undefined } : operation;
+    const idOf = (node: number): number => {
       const making = this.outbox.making(node);
-      return making === undefined ? this.#deps.real(node) : -making.n;
+      return making === undefined ? real(node) : -making.n;
     };
-    if (operation.op === "setAttr") return { ...operation, node: real(operation.node) };
-    const folder = real(operation.folder);
-    if (operation.op === "make") return { ...operation, folder };
-    const asked = { ...operation, folder, node: real(operation.node) };
-    if (asked.op === "link") return asked;
-    const expects =
-      asked.expects && !isCertain ? { ...asked.expects, node: this.#deps.real(asked.expects.node) } : undefined;
-    return asked.op === "rename" ? { ...asked, toFolder: real(asked.toFolder), expects } : { ...asked, expects };
+    return withNodes(told, idOf, real);
   }
 
   async #refused(own: TreeChange, error: RunnelError): Promise<void> {
-    const { changes, journal, pending, refused, log } = this.#deps;
+    const { changes, pending, refused } = this.#deps;
     pending.end(own.n);
     changes.step(own, "drop");
-    await journal
-      .done(own.record.instance, own.n)
-      .catch((reason: unknown) => log("A change could not be ended.", reason));
-    refused(own, error);
+    await this.#endInJournal(own, refused(own, error));
   }
 }
 
@@ -475,18 +481,11 @@ function isUnsent({ state, version }: Save): boolean {
 
 /** Lists the folders that must be known for a change to be planned. */
 function foldersOf(operation: TreeOperation): number[] {
-  if (operation.op === "setAttr") return [];
-  if (operation.op === "rename") return [operation.folder, operation.toFolder];
-  return operation.op === "remove" ? [operation.folder, operation.node] : [operation.folder];
+  return operation.op === "remove" ? [operation.folder, operation.node] : placesIn(operation);
 }
 
 function xattrOf({ operation }: JournalOperation): XattrChange | undefined {
   return operation.op === "setAttr" ? operation.change.xattr : undefined;
-}
-
-/** Lists the node of an operation, and the folders that must be known for it. */
-function nodesOf(operation: TreeOperation): number[] {
-  return [operation.node, ...foldersOf(operation)];
 }
 
 function isUnanswered({ state }: TreeChange): boolean {

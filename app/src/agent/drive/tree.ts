@@ -243,6 +243,12 @@ export class Tree {
     return this.pending.pathOf(real) ?? this.#lastPaths.get(node) ?? this.#lastPaths.get(real) ?? "";
   }
 
+  /** All ids are of another epoch. */
+  clear(): void {
+    this.#bound.clear();
+    this.pending.clear();
+  }
+
   /** Lists a folder unless what it holds is known. @throws as lookup. */
   async listed(folder: number): Promise<void> {
     await this.lookup(folder, "");

@@ -1,4 +1,5 @@
 // Adds up the records of a journal. Pure: records in, pending commits out.
+import { nodesIn } from "./operation-nodes.ts";
 import type { RecordPlace } from "@runnel/shared";
 import type { JournalCommit, JournalOperation, ReservedNodes } from "./journal.ts";
 import type { CommitRecord, JournalRecord, OperationName } from "./records.ts";
@@ -23,6 +24,8 @@ export class JournalState {
   nodes: ReservedNodes | undefined;
   readonly #pending = new Map<string, PendingCommit>();
   readonly #operations = new Map<string, { operation: JournalOperation; place: RecordPlace }>();
+  /** Nodes that ids of an epoch stand for. */
+  #bound = { epoch: "", nodes: new Map<number, number>() };
   /** Number of pending commits that name a data file. */
   readonly #uses = new Map<string, number>();
 
@@ -34,6 +37,9 @@ export class JournalState {
     } else if (record.kind === "nodes") {
       const { epoch, from, end } = record;
       this.nodes = { epoch, from, end };
+    } else if (record.kind === "bound") {
+      if (record.epoch !== this.#bound.epoch) this.#bound = { epoch: record.epoch, nodes: new Map() };
+      this.#bound.nodes.set(record.node, record.other);
     } else if (record.kind === "commit") {
       return this.#put(record, place);
     } else if (record.kind === "operation") {
@@ -114,6 +120,25 @@ export class JournalState {
     return [...this.#pending.values()].toSorted(
       (one, other) => one.place.segment - other.place.segment || one.place.offset - other.place.offset,
     );
+  }
+
+  bound(epoch: string): ReadonlyMap<number, number> {
+    return epoch === this.#bound.epoch ? this.#bound.nodes : new Map();
+  }
+
+  /** Returns records that say the same of these ids. */
+  boundAnew(): JournalRecord[] {
+    const { epoch, nodes } = this.#bound;
+    return [...nodes].map(([node, other]) => ({ kind: "bound", epoch, node, other }));
+  }
+
+  /** Forgets ids that nothing names which is pending. */
+  dropUnnamed(): void {
+    const named = new Set<number>();
+    for (const { commit } of this.#pending.values()) named.add(commit.node);
+    for (const { operation } of this.#operations.values())
+      for (const node of nodesIn(operation.operation)) named.add(node);
+    for (const node of this.#bound.nodes.keys()) if (!named.has(node)) this.#bound.nodes.delete(node);
   }
 
   /** The oldest segment with something pending, or undefined. */

@@ -98,6 +98,13 @@ export interface Journal {
   put(commit: JournalCommit, isDurable: boolean, replaces?: readonly JournalCommit[]): Promise<void>;
   /** Records a change of names or attributes, as `put` a commit that is not durable yet. @throws NoSpace, Io */
   putOperation(operation: JournalOperation): Promise<void>;
+  /**
+   * Records, as `put`, that an id which this client gave in an epoch stands for a node that was there already: what
+   * waits may name it. @throws NoSpace, Io
+   */
+  bind(epoch: string, node: number, other: number): Promise<void>;
+  /** Lists the nodes that ids of this client stand for in an epoch, as far as something waited that names them. */
+  bound(epoch: string): ReadonlyMap<number, number>;
   /** Resolves when all that was put before is on stable storage. @throws Io, NoSpace */
   sync(): Promise<void>;
   /**

@@ -114,6 +114,8 @@ class LogJournal implements Journal {
     const instance = this.#deps.state.instance === "" ? this.#newInstance() : this.#deps.state.instance;
     this.#next = Math.max(NUMBER_FIRST, this.#deps.state.below);
     await this.#reserveFor(instance);
+    // No program has an id of a former process.
+    this.#deps.state.dropUnnamed();
     await this.#dropSegments();
     if (this.#unsynced().length > 0) this.#arm();
   }
@@ -173,6 +175,18 @@ class LogJournal implements Journal {
     const [place] = await this.#deps.log.write([encodeJournalRecord(record)]);
     if (place !== undefined) this.#removable.push(...this.#deps.state.take(record, place));
     this.#arm();
+  }
+
+  async bind(epoch: string, node: number, other: number): Promise<void> {
+    this.#assertOpen("record a change");
+    const record: JournalRecord = { kind: "bound", epoch, node, other };
+    const [place] = await this.#deps.log.write([encodeJournalRecord(record)]);
+    if (place !== undefined) this.#deps.state.take(record, place);
+    this.#arm();
+  }
+
+  bound(epoch: string): ReadonlyMap<number, number> {
+    return this.#deps.state.bound(epoch);
   }
 
   sync(): Promise<void> {
@@ -329,12 +343,13 @@ class LogJournal implements Journal {
     if (this.#removable.length > 0) this.#arm();
   }
 
-  /** The new segment says anew what the dropped ones said of numbers. */
+  /** The new segment says anew what the dropped ones said of numbers and nodes. */
   async #rotate(): Promise<void> {
     await this.#deps.log.rotate();
     const { instance, below, nodes } = this.#deps.state;
     await this.#append([
       { kind: "numbers", instance, below },
+      ...this.#deps.state.boundAnew(),
       ...(nodes === undefined ? [] : [{ kind: "nodes" as const, ...nodes }]),
     ]);
     await this.#dropSegments();

@@ -30,7 +30,9 @@ export type JournalRecord =
   | { kind: "operation"; operation: JournalOperation }
   /** The data of these commits has come to stable storage. */
   | { kind: "onDisk"; ids: (OperationName & { digest: Uint8Array })[] }
-  | { kind: "done"; instance: string; n: number };
+  | { kind: "done"; instance: string; n: number }
+  /** From here on an id that was given in the epoch stands for another node. */
+  | { kind: "bound"; epoch: string; node: number; other: number };
 
 const HEADER_LENGTH_BYTES = 4;
 const EXTENT_BYTES = 16;
@@ -140,6 +142,7 @@ const header = z.discriminatedUnion("kind", [
   }),
   z.object({ kind: z.literal("onDisk"), ids: z.array(z.tuple([instance, count, blob])) }),
   z.object({ kind: z.literal("done"), instance, n: count }),
+  z.object({ kind: z.literal("bound"), epoch: z.string().max(64), node: count, other: count }),
 ]);
 
 /** [F40]: header length (u32), header (CBOR), extents. */

@@ -152,7 +152,7 @@ export class Lifecycle {
       if (this.epoch !== "" && this.epoch !== facts.epoch)
         incidents.addProblem("The server's volume was made anew; the drive was listed again.");
       replica.reset(facts.epoch, facts.root);
-      tree.pending.clear();
+      tree.clear();
       cache.forgetVersions();
       drive.dropFolder(0);
       if (this.epoch !== "") await journal.renew();
@@ -236,6 +236,7 @@ export class Lifecycle {
   private restoreUnsent(): void {
     if (this.isRestored) return;
     this.isRestored = true;
+    for (const [node, other] of this.deps.journal.bound(this.epoch)) this.deps.tree.bind(node, other);
     this.deps.writeBack.restore(this.deps.saves.unsent());
   }
 

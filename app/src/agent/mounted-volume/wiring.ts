@@ -159,6 +159,7 @@ export function wire(deps: MountDeps) {
       const isGone = (tree.known(operation.node)?.nlink ?? 0) === 0;
       const sentence = isOther ? undefined : refusalSentence(record, error, isGone);
       if (sentence !== undefined) problem(sentence);
+      return isOther ? node : undefined;
     },
   });
   const saving = wireSaving({

@@ -44,7 +44,7 @@ export class Pins {
   #trees: KeptTree[];
   /** Files, and what has another name, since it was last looked at. */
   readonly #changed = new Set<number>();
-  /** Those of them that had a name before. */
+  /** Ids among them of what had a name before. */
   readonly #moved = new Set<number>();
   /** Pins that folders lie in; undefined: in none. */
   readonly #known = new Map<number, KeptTree | undefined>();
