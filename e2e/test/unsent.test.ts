@@ -134,6 +134,46 @@ describe("a content that could not be sent", () => {
     DEADLINE_MS,
   );
 
+  test.each(["the program closes it", "all is flushed", "another program touches it"])(
+    "is not sent again over what came after it when %s",
+    async (how) => {
+      await read("file");
+      const fd = await place.run(program.open("file", constants.O_RDWR));
+      place.line.takeDown();
+      await place.run(program.write(fd, EDIT_AT, EDIT));
+      await place.run(expect(program.fsync(fd)).rejects.toMatchObject({ errno: 5 }));
+      place.line.restore();
+      await place.until(async () => (await unsentFiles()) === 0);
+      expect((await servedFile("file")).equals(edited([EDIT_AT, EDIT]))).toBe(true);
+      await place.run(place.changeServed("file", Buffer.from("changed there")));
+      if (how === "all is flushed") await place.run(place.mount.flush(false));
+      if (how === "another program touches it")
+        await place.run(program.open("file", constants.O_RDWR).then((other) => program.close(other)));
+      await place.run(program.close(fd));
+      await place.settle();
+      expect((await servedFile("file")).subarray(0, 20).toString()).toBe("changed there");
+      expect((await read("file")).subarray(0, 20).toString()).toBe("changed there");
+      expect((await place.run(place.mount.status(false))).conflicts).toEqual([]);
+    },
+    DEADLINE_MS,
+  );
+
+  test(
+    "does not show those who open the file what others have replaced since, while a reader still has it open",
+    async () => {
+      await read("file");
+      const reader = await place.run(program.open("file", constants.O_RDONLY));
+      await failedSave();
+      place.line.restore();
+      await place.until(async () => (await unsentFiles()) === 0);
+      await place.run(place.changeServed("file", Buffer.from("changed there")));
+      await place.settle();
+      expect((await read("file")).subarray(0, 20).toString()).toBe("changed there");
+      await place.run(program.close(reader));
+    },
+    DEADLINE_MS,
+  );
+
   test(
     "is cut by truncate(2) as it is seen",
     async () => {

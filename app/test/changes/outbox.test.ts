@@ -87,6 +87,8 @@ function save(n: number, node: number, sizeBytes = 10): Save {
     order: n,
     file: 0,
     follows: undefined,
+    request: 0,
+    isToldFailed: false,
     ...untried,
   };
 }

@@ -239,6 +239,13 @@ export interface Drive {
    */
   rebase(file: number, content: number): boolean;
   /**
+   * An open file's content as of a commit request that has been answered, by its id, is that version now: the commit
+   * was answered as failed, or with another version, and the content has come to the server since. `isElsewhere`: as
+   * another file's, with which its programs go on; whoever opens its name here gets the one of that name. False: the
+   * file is gone, or a later commit has what that one had.
+   */
+  saved(file: number, commit: number, version: number, isElsewhere: boolean): boolean;
+  /**
    * Commits every open file with unsaved writes. Resolves, in a later turn of the event loop, when the agent has
    * answered for all that was written before: undefined, or the kind of failure of one that could not be saved, which
    * stays unsaved.

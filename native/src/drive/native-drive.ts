@@ -54,6 +54,7 @@ export interface NativeDrive {
   setDeadlineMin(delayMs: number): void;
   heartbeat(lateMs: number): void;
   rebase(file: number, content: number): boolean;
+  saved(file: number, commit: number, version: number, isElsewhere: boolean): boolean;
   commitDirty(ticket: number): void;
   statistics(): DriveStatistics;
   // Memory only.
@@ -298,6 +299,10 @@ export class AgentSide {
 
   rebase(file: number, content: number): boolean {
     return this.#run(() => this.native.rebase(file, content));
+  }
+
+  saved(file: number, commit: number, version: number, isElsewhere: boolean): boolean {
+    return this.#run(() => this.native.saved(file, commit, version, isElsewhere));
   }
 
   statfs(

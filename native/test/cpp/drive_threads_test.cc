@@ -169,7 +169,7 @@ int RunProgram(DriveCore& core, int number) {
     Handle* handle = OpenShared(core, &id);
     const std::string piece(kPieceBytes, static_cast<char>('a' + (number + round) % 26));
     const uint64_t offset = static_cast<uint64_t>(number) * kPieceBytes;
-    wrong += Ask([&](ReplyPtr reply) { core.Write(reply, handle, offset, piece.data(), piece.size()); }).error !=
+    wrong += Ask([&](ReplyPtr reply) { core.Write(reply, handle, offset, piece.data(), piece.size(), false); }).error !=
              Kind::kNone;
     wrong += Ask([&](ReplyPtr reply) { core.Read(reply, handle, offset, piece.size()); }).data != piece;
     wrong += Ask([&](ReplyPtr reply) { core.Flush(reply, handle); }).error != Kind::kNone;

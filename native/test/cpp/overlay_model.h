@@ -46,7 +46,8 @@ class OverlayModel {
 
   void Write(uint64_t offset, const Bytes& data) {
     size_t written = 0;
-    const Kind error = file_->Write(reinterpret_cast<const char*>(data.data()), data.size(), offset, 1, &written);
+    const Kind error =
+        file_->Write(reinterpret_cast<const char*>(data.data()), data.size(), offset, 1, false, &written);
     Must(error == Kind::kNone && written == data.size(), "everything is written");
     if (data.empty()) return;
     bytes_.resize(std::max<size_t>(bytes_.size(), offset + data.size()));

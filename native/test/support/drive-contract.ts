@@ -482,6 +482,76 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
       expect((await agent.statistics()).openFiles).toBe(0);
     });
 
+    test.each(["close", "commitDirty"] as const)(
+      "what failed and was saved since is not sent again by a %s, over what others have saved by then",
+      async (by) => {
+        const { agent, program } = rig;
+        await agent.remoteWrite("a", bytes("first"));
+        const fd = await program.open("a", O_RDWR);
+        await program.write(fd, 0, bytes("mine!"));
+        await agent.failNext("commit", "Io");
+        await expect(program.fsync(fd)).rejects.toMatchObject({ errno: EIO });
+        expect(await agent.saveFailed()).toBe(true);
+        expect(await agentText("a")).toBe("mine!");
+        await agent.remoteWrite("a", bytes("theirs"));
+        if (by === "commitDirty") expect(await agent.commitDirty()).toBeUndefined();
+        await program.close(fd);
+        expect(await agentText("a")).toBe("theirs");
+        expect(await count("commit")).toBe(1);
+        expect(await readFile("a")).toBe("theirs");
+      },
+    );
+
+    test("what is saved after that is an edit of the version that it has become", async () => {
+      const { agent, program } = rig;
+      await agent.remoteWrite("a", bytes("first"));
+      const fd = await program.open("a", O_RDWR);
+      await program.write(fd, 0, bytes("F"));
+      await agent.failNext("commit", "Io");
+      await expect(program.fsync(fd)).rejects.toMatchObject({ errno: EIO });
+      expect(await agent.saveFailed()).toBe(true);
+      const version = (await agent.entryAt("a"))?.version;
+      await program.write(fd, 4, bytes("T"));
+      await program.close(fd);
+      expect(await agentText("a")).toBe("FirsT");
+      const [, second] = await commits();
+      expect(second?.layers).toHaveLength(1);
+      expect(second?.baseVersion).toBe(version);
+    });
+
+    test("a reader does not keep others from what has come after a save that failed at first", async () => {
+      const { agent, program } = rig;
+      await agent.remoteWrite("a", bytes("first"));
+      const reader = await program.open("a", O_RDONLY);
+      const writer = await program.open("a", O_WRONLY);
+      await program.write(writer, 0, bytes("mine!"));
+      await agent.failNext("commit", "Io");
+      await expect(program.close(writer)).rejects.toMatchObject({ errno: EIO });
+      expect(await agent.saveFailed()).toBe(true);
+      await agent.remoteWrite("a", bytes("theirs"));
+      expect(await readFile("a")).toBe("theirs");
+      expect(text(await program.read(reader, 0, 20))).toBe("mine!");
+      await program.close(reader);
+    });
+
+    test("what became another file's is that one's for its programs only", async () => {
+      const { agent, program } = rig;
+      await agent.remoteWrite("a", bytes("first"));
+      const fd = await program.open("a", O_RDWR);
+      await program.write(fd, 0, bytes("mine!"));
+      await agent.failNext("commit", "Io");
+      await expect(program.fsync(fd)).rejects.toMatchObject({ errno: EIO });
+      await agent.remoteWrite("a", bytes("theirs"));
+      expect(await agent.saveFailed(true)).toBe(true);
+      expect(await readFile("a")).toBe("theirs");
+      await writeFile("a", "edited");
+      expect(await agentText("a")).toBe("edited");
+      expect(text(await program.read(fd, 0, 20))).toBe("mine!");
+      await program.close(fd);
+      expect(await agentText("a")).toBe("edited");
+      expect(await count("commit")).toBe(2);
+    });
+
     test("times set on a dirty file go with its commit", async () => {
       const { agent, program } = rig;
       const fd = await program.open("a", O_WRONLY | O_CREAT);

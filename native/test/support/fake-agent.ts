@@ -59,6 +59,7 @@ export class FakeAgent {
   readonly #failures = new Map<string, ErrorKind[]>();
   /** Every request and notice, in order. */
   readonly log: (DriveRequest | DriveNotice)[] = [];
+  #failedCommit: RequestOf<"commit"> | undefined;
   #nextNode = 2;
   #nextContent = 1;
   #seq = 1;
@@ -149,6 +150,19 @@ export class FakeAgent {
     this.log.length = 0;
   }
 
+  /**
+   * Sends the content of the last commit that failed, as a new file's where its own is not to have it. Returns what the
+   * drive says of that.
+   */
+  saveFailed(isElsewhere = false): boolean {
+    const request = this.#failedCommit;
+    if (request === undefined) throw new Error("No commit has failed.");
+    const node = isElsewhere ? this.#newNode("file", 0o644) : this.#get(request.node);
+    this.#commit(node, this.#contentOf(request), request.mtimeNs);
+    if (!isElsewhere) this.#putEverywhere(node);
+    return this.drive.saved(request.file, request.id, node.entry.version, isElsewhere);
+  }
+
   setKnobs(knobs: { cacheWhole?: boolean; rebases?: boolean; movedOverNext?: string }): void {
     Object.assign(this, knobs);
   }
@@ -233,6 +247,7 @@ export class FakeAgent {
     this.log.push(request);
     const failures = this.#failures.get(request.op);
     const kind = failures?.shift();
+    if (kind !== undefined && request.op === "commit") this.#failedCommit = request;
     if (kind !== undefined) this.drive.fail(request.id, kind);
     else if (this.#holds.has(request.op)) this.#held.push(request);
     else this.#answer(request);
@@ -434,19 +449,23 @@ export class FakeAgent {
     return "done";
   }
 
-  #onCommit(request: RequestOf<"commit">): Outcome {
-    const node = this.#nodes.get(request.node);
-    if (node === undefined) return "Stale";
-    if (request.sizeBytes > FILE_MAX) return "TooLarge";
+  #contentOf(request: RequestOf<"commit">): Buffer {
     const bytes = Buffer.alloc(request.sizeBytes);
-    const base = node.versions.get(request.baseVersion) ?? Buffer.alloc(0);
+    const base = this.#nodes.get(request.node)?.versions.get(request.baseVersion) ?? Buffer.alloc(0);
     base.copy(bytes, 0, 0, Math.min(request.baseBytes, request.sizeBytes));
     for (const { path, extents } of request.layers) {
       const fd = openSync(path, "r");
       for (const { offset, length } of extents) readSync(fd, bytes, offset, length, offset);
       closeSync(fd);
     }
-    this.#commit(node, bytes, request.mtimeNs);
+    return bytes;
+  }
+
+  #onCommit(request: RequestOf<"commit">): Outcome {
+    const node = this.#nodes.get(request.node);
+    if (node === undefined) return "Stale";
+    if (request.sizeBytes > FILE_MAX) return "TooLarge";
+    this.#commit(node, this.#contentOf(request), request.mtimeNs);
     this.#putEverywhere(node);
     this.drive.committed(request.id, { version: node.entry.version });
     if (this.rebases) {

@@ -44,6 +44,10 @@ export interface Save extends OwnChange {
   order: number;
   /** The open file that it came from; 0: that is closed. */
   file: number;
+  /** The drive's request that it came by; 0: none. */
+  request: number;
+  /** Programs heard that it failed: the open file has its layers, until the drive knows that the server has them. */
+  isToldFailed: boolean;
   /** Why the last attempt failed; undefined for what a former process left and nobody has tried. */
   failure: unknown;
   /** The attempt under way that no program waits for. */

@@ -49,6 +49,10 @@ export class SaveRig {
   readonly committed: number[] = [];
   /** Programs are answered before the server, and what they save waits here for its turn. */
   isAsync = false;
+  /** The drive reads an open file from the cache when it is told that the server has its content. */
+  isRebased = false;
+  /** Calls by which it was told that an open file's content has been sent. */
+  readonly told: unknown[][] = [];
   readonly queued: Save[] = [];
   /** Contents whose files' names were given up, and how many contents the journal had then. */
   readonly dropped: { save: Save; pending: number }[] = [];
@@ -138,10 +142,15 @@ export class SaveRig {
       copies,
       contents,
       isQueued: () => false,
+      takeSent: (save: Save, sent: SentContent) => this.commits.takeSentLater(save, sent),
       dropNames: async (save: Save) => void this.dropped.push({ save, pending: journal.pending().length }),
     } as unknown as ConstructorParameters<typeof UnsentSaves>[0]);
-    const drive = { committed: (id: number) => void this.committed.push(id), rebase: () => false };
-    const given = { give: () => undefined, holdsOf: () => 0, release: () => false };
+    const saved = (...call: unknown[]): boolean => {
+      this.told.push(call);
+      return true;
+    };
+    const drive = { committed: (id: number) => void this.committed.push(id), rebase: () => this.isRebased, saved };
+    const given = { give: () => undefined, rebased: () => undefined, holdsOf: () => 0, release: () => false };
     this.commits = new Commits({
       ...shared,
       ...notified,

@@ -81,6 +81,35 @@ describe("a save that fails", () => {
     expect(rig.asked).toHaveLength(2);
   });
 
+  test("is told to the drive, and done though its program has the file open where that reads it from the cache", async () => {
+    for (const isRebased of [false, true]) {
+      const rig = await new SaveRig().open();
+      rig.isRebased = isRebased;
+      rig.writes = [rig.refuse("NoSpace"), async () => undefined];
+      expect(await rig.close(1)).toBe("NoSpace");
+      const [n = 0] = numbersOf(rig);
+      await rig.unsent.replay();
+      await rig.machine.clock.advance(LATER);
+      expect(rig.told).toEqual([[1, 1, VERSION + 1, false]]);
+      expect(isReceived(rig, n)).toBe(isRebased);
+      expect(await rig.machine.dataFiles()).toHaveLength(isRebased ? 0 : 1);
+    }
+  });
+
+  test("that waited for its turn is done when it has been sent, although its program has the file open", async () => {
+    const rig = await new SaveRig().open();
+    rig.isAsync = true;
+    for (let count = 0; count < 3; count++) {
+      expect(await rig.close(1)).toBe("saved");
+      const save = rig.queued.at(-1) as Save;
+      await rig.sendInTurn(save);
+      await rig.machine.clock.advance(LATER);
+      expect([save.state, isReceived(rig, save.n)]).toEqual(["settled", true]);
+      expect(rig.told).toHaveLength(count + 1);
+    }
+    expect(await rig.machine.dataFiles()).toEqual([]);
+  });
+
   test("is settled once when its file is closed while what was sent is taken into the cache", async () => {
     const rig = await new SaveRig().open();
     rig.writes = [rig.refuse("NoSpace"), async () => undefined];
@@ -468,7 +497,7 @@ describe("in mode async, a save of a content that is on its way", () => {
     if (state !== undefined) rig.states.set(NODE, state);
     made.resolve();
     await sent;
-    expect([save.state, rig.asked]).toMatchObject(["committed", [{ is: "write", node: NODE }]]);
+    expect([save.state, rig.asked]).toMatchObject(["settled", [{ is: "write", node: NODE }]]);
   });
 
   test("goes with it when a program removes the file", async () => {

@@ -91,6 +91,7 @@ Napi::Function DriveObject::Define(Napi::Env env) {
                          InstanceMethod<&DriveObject::Forward<&DriveCore::Heartbeat>>("heartbeat"),
                          InstanceMethod<&DriveObject::Forward<&DriveCore::ReplaceContent>>("replaceContent"),
                          InstanceMethod<&DriveObject::Forward<&DriveCore::Rebase>>("rebase"),
+                         InstanceMethod<&DriveObject::Forward<&DriveCore::Saved>>("saved"),
                          InstanceMethod<&DriveObject::Forward<&DriveCore::CommitDirty>>("commitDirty"),
                          InstanceMethod<&DriveObject::GetStatistics>("statistics"),
                          InstanceMethod<&DriveObject::Forward<&MemoryFront::SetTime>>("setTime"),

@@ -111,7 +111,8 @@ void MakeRequest(drive::DriveCore& core, const drive::ReplyPtr& reply, const std
   if (op == "write") {
     const auto data = arguments.Get("data").As<Napi::Uint8Array>();
     return core.Write(reply, HandleAt<drive::Handle>(arguments), IdAt(arguments, "offset"),
-                      reinterpret_cast<const char*>(data.Data()), data.ByteLength());
+                      reinterpret_cast<const char*>(data.Data()), data.ByteLength(),
+                      arguments.Get("isWriteback").ToBoolean());
   }
   if (op == "flush") return core.Flush(reply, HandleAt<drive::Handle>(arguments));
   if (op == "fsync") return core.Fsync(reply, HandleAt<drive::Handle>(arguments));

@@ -195,7 +195,7 @@ Kind File::EnsureActive(SharedFd* fd) {
   return layer->file->Use(fd) == Kind::kNone ? Kind::kNone : Kind::kIo;
 }
 
-Kind File::Write(const char* data, size_t size, uint64_t offset, int64_t now_ns, size_t* written) {
+Kind File::Write(const char* data, size_t size, uint64_t offset, int64_t now_ns, bool must_be_whole, size_t* written) {
   *written = 0;
   if (size == 0) return Kind::kNone;
   if (offset > kFileBytesMax || size > kFileBytesMax - offset) return Kind::kTooLarge;
@@ -204,13 +204,14 @@ Kind File::Write(const char* data, size_t size, uint64_t offset, int64_t now_ns,
   Kind error = EnsureActive(&fd);
   if (error == Kind::kNone) error = WriteOverlay(fd->Get(), offset, data, size, written);
   std::lock_guard lock(mutex_);
-  write_error_ = *written == 0 ? error : Kind::kNone;
+  if (*written > 0 && !must_be_whole) error = Kind::kNone;
+  write_error_ = error;
   if (*written == 0) return error;
   active_->extents.Add(offset, *written);
   size_bytes_ = std::max(size_bytes_, offset + *written);
   mtime_ns_ = ctime_ns_ = now_ns;
   is_dirty_ = true;
-  return Kind::kNone;
+  return error;
 }
 
 Kind File::Truncate(uint64_t size_bytes, int64_t now_ns) {
@@ -347,6 +348,7 @@ File::CommitStep File::BeginCommit(Message* message, uint64_t waiter, const std:
       continue;
     }
     layer->is_in_flight = true;
+    layer->commit = message->id;
     if (layer->file == nullptr) continue;
     layer->is_handed_over = true;
     message->layers.push_back({layer->file->path(), layer->extents.Ranges()});
@@ -378,6 +380,20 @@ std::vector<uint64_t> File::EndCommit(const Answer& answer) {
   if (answer.error == Kind::kNone) version_ = answer.version;
   commit_ = 0;
   return std::exchange(commit_waiters_, {});
+}
+
+bool File::Saved(uint64_t commit, uint64_t version) {
+  std::lock_guard lock(mutex_);
+  size_t count = 0;
+  for (size_t i = 0; i < frozen_.size(); ++i) {
+    if (frozen_[i]->commit == commit && !frozen_[i]->is_in_flight) count = i + 1;
+  }
+  if (count == 0) return false;
+  for (size_t i = 0; i < count; ++i) frozen_[i]->version = version;
+  const bool is_last = std::all_of(frozen_.begin() + static_cast<ptrdiff_t>(count), frozen_.end(),
+                                   [](const auto& layer) { return layer->version == 0; });
+  if (is_last) version_ = version;
+  return true;
 }
 
 bool File::LeaveCommit(uint64_t waiter, uint64_t* commit) {

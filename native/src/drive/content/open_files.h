@@ -39,6 +39,7 @@ struct Layer {
   // shows through.
   uint64_t floor_bytes = 0;
   uint64_t version = 0;  // of the commit that holds it; 0: none yet
+  uint64_t commit = 0;   // the last one that was begun with it
   bool is_in_flight = false;
   bool is_handed_over = false;  // the path belongs to the agent
 };
@@ -85,9 +86,10 @@ class File {
   uint32_t writers = 0;
   // Attributes as of the last time they were known; current for size and times only through GetState.
   Entry entry;
-  bool has_failed = false;  // the last commit did
-  bool is_removed = false;  // this mount took its last name: it is never committed
-  bool has_ended = false;   // detached, the agent has been told
+  bool has_failed = false;    // the last commit did
+  bool is_removed = false;    // this mount took its last name: it is never committed
+  bool has_ended = false;     // detached, the agent has been told
+  bool is_elsewhere = false;  // what its programs saved has become another file: nobody else is to open it here
 
   // ── any thread ──
   State GetState() const;
@@ -97,8 +99,8 @@ class File {
   // The next data or hole from an offset on, in whole blocks, as far as the files underneath know: what is not here
   // counts as data.
   Kind Seek(uint64_t offset, bool wants_data, uint64_t* found) const;
-  // *written ≤ size bytes were taken.
-  Kind Write(const char* data, size_t size, uint64_t offset, int64_t now_ns, size_t* written);
+  // *written ≤ size bytes were taken. `must_be_whole`: nobody hears that it was fewer, so that is a failure.
+  Kind Write(const char* data, size_t size, uint64_t offset, int64_t now_ns, bool must_be_whole, size_t* written);
   Kind Truncate(uint64_t size_bytes, int64_t now_ns);
   // fallocate(2) for the modes above and 0; kUnsupported for others.
   Kind Allocate(int mode, uint64_t offset, uint64_t length, int64_t now_ns);
@@ -115,6 +117,9 @@ class File {
   void KeepInFlight();
   // The waiters of it.
   std::vector<uint64_t> EndCommit(const Answer& answer);
+  // The layers up to those of a commit that has ended are of that version now, which was not known when it ended: its
+  // failure was told, or another version. False: they have been sent with a later one, or merged.
+  bool Saved(uint64_t commit, uint64_t version);
   // A waiter gave up; the commit goes on. True when nobody waits for it any longer; *commit is its id.
   bool LeaveCommit(uint64_t waiter, uint64_t* commit);
   bool NeedsCommit() const;

@@ -25,7 +25,7 @@ void DriveCore::Commit(const ReplyPtr& reply, FilePtr file, CommitReason reason,
   const auto say = [&done](Kind error) {
     if (done) done(error);
   };
-  if (!file->NeedsCommit() && !file->IsCommitting()) return say(Kind::kNone);
+  if (!file->GetState().is_dirty) return say(Kind::kNone);
   if (const Kind error = file->WriteError(); error != Kind::kNone) return say(error);
   const Caller caller = reply == nullptr ? Caller{} : reply->GetCaller();
   uint64_t read_before = 0;
@@ -79,7 +79,7 @@ void DriveCore::CommitDirty(uint64_t ticket) {
   {
     std::lock_guard lock(mutex_);
     for (const auto& [id, file] : files_) {
-      if (!file->is_removed && (file->NeedsCommit() || file->IsCommitting())) dirty.push_back(file);
+      if (!file->is_removed && file->GetState().is_dirty) dirty.push_back(file);
     }
   }
   struct Ending {
@@ -105,16 +105,33 @@ void DriveCore::OnCommitted(const FilePtr& file, const Answer& answer) {
     std::lock_guard lock(mutex_);
     waiters = file->EndCommit(answer);
     file->has_failed = answer.error != Kind::kNone;
-    KernelNode* kernel_node = nodes_.Find(file->kernel_id);
-    if (answer.error == Kind::kNone && kernel_node != nullptr && kernel_node->file == file) {
-      // The kernel's pages and size are this file's, so they are of the new version.
-      kernel_node->GiveOwn(answer.version, file->GetState().size_bytes);
-      if (kernel_node->rare().has_pages) kernel_node->MakeRare().pages_version = answer.version;
-      file->entry.version = answer.version;
-    }
+    if (answer.error == Kind::kNone) OnVersionLocked(*file);
   }
   for (const uint64_t waiter : waiters) requests_.Resume(waiter, answer);
   front_->Post([this, file] { Finish(file); });
+}
+
+// Notes that an open file's content is its version now.
+void DriveCore::OnVersionLocked(File& file) {
+  KernelNode* kernel_node = nodes_.Find(file.kernel_id);
+  if (kernel_node == nullptr || kernel_node->file.get() != &file) return;
+  // The kernel's pages and size are this file's, so they are of that version.
+  const File::State state = file.GetState();
+  kernel_node->GiveOwn(state.version, state.size_bytes);
+  if (kernel_node->rare().has_pages) kernel_node->MakeRare().pages_version = state.version;
+  file.entry.version = state.version;
+}
+
+bool DriveCore::Saved(uint64_t file, uint64_t commit, uint64_t version, bool is_elsewhere) {
+  std::lock_guard lock(mutex_);
+  const auto found = files_.find(file);
+  if (found == files_.end()) return false;
+  File& saved = *found->second;
+  saved.is_elsewhere = saved.is_elsewhere || is_elsewhere;
+  if (!saved.Saved(commit, version)) return false;
+  if (!saved.NeedsCommit()) saved.has_failed = false;
+  if (saved.GetState().version == version) OnVersionLocked(saved);
+  return true;
 }
 
 void DriveCore::Release(Handle* handle) {

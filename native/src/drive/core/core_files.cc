@@ -108,9 +108,10 @@ void DriveCore::FetchMissing(const ReplyPtr& reply, const FilePtr& file, const F
   requests_.Release(waiter);
 }
 
-void DriveCore::Write(ReplyPtr reply, Handle* handle, uint64_t offset, const char* data, size_t size) {
+void DriveCore::Write(ReplyPtr reply, Handle* handle, uint64_t offset, const char* data, size_t size,
+                      bool is_writeback) {
   size_t written = 0;
-  const Kind error = handle->file->Write(data, size, offset, front_->NowWallNs(), &written);
+  const Kind error = handle->file->Write(data, size, offset, front_->NowWallNs(), is_writeback, &written);
   CountNative(Op::kWrite);
   if (error != Kind::kNone) return reply->Error(error);
   written_bytes_.fetch_add(written, std::memory_order_relaxed);

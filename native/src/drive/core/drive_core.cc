@@ -74,11 +74,11 @@ Kind DriveCore::CheckName(std::string_view name) {
 }
 
 // Returns true when what the kernel has by that id may be of a version with another size: pages, size and stat must not
-// mix. Who writes shares his file with everybody; who has one that was removed here shares it with nobody who finds the
-// name again, after the removal was refused or another client gave it one.
+// mix. Who writes shares his file with everybody; who has one that was removed here, or has become another file, shares
+// it with nobody who finds the name again, after the removal was refused or another client gave it one.
 bool DriveCore::IsOfOtherVersion(const KernelNode& kernel_node, const Entry& entry) {
   const File* file = kernel_node.file.get();
-  if (file != nullptr && file->is_removed && entry.nlink > 0) return true;
+  if (file != nullptr && ((file->is_removed && entry.nlink > 0) || file->is_elsewhere)) return true;
   if (entry.type != FileType::kFile || (file != nullptr && IsShared(*file))) return false;
   return !kernel_node.MayBeTold(entry.version, entry.size_bytes) ||
          (file != nullptr && file->GetState().version != entry.version);

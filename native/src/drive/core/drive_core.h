@@ -97,7 +97,8 @@ class DriveCore {
   void Create(ReplyPtr reply, uint64_t folder_id, std::string_view name, uint32_t mode, int flags);
   void Open(ReplyPtr reply, uint64_t id, int flags);
   void Read(ReplyPtr reply, Handle* handle, uint64_t offset, size_t size);
-  void Write(ReplyPtr reply, Handle* handle, uint64_t offset, const char* data, size_t size);
+  // `is_writeback`: of pages that a program has mapped; the kernel hears of an error only, of no size.
+  void Write(ReplyPtr reply, Handle* handle, uint64_t offset, const char* data, size_t size, bool is_writeback);
   void Allocate(ReplyPtr reply, Handle* handle, int mode, uint64_t offset, uint64_t length);
   // SEEK_DATA or SEEK_HOLE.
   void Seek(ReplyPtr reply, Handle* handle, uint64_t offset, bool wants_data);
@@ -140,6 +141,7 @@ class DriveCore {
   void SetDeadlineMin(uint32_t delay_ms) { requests_.SetDeadlineMin(delay_ms); }
   void Heartbeat(int64_t late_ms) { requests_.Heartbeat(late_ms); }
   bool Rebase(uint64_t file, uint64_t content);
+  bool Saved(uint64_t file, uint64_t commit, uint64_t version, bool is_elsewhere);
   // Commits every file with unsaved writes, for nobody in particular. A notice kCommitted says when what was written
   // before has been answered.
   void CommitDirty(uint64_t ticket);
@@ -272,6 +274,7 @@ class DriveCore {
   void Commit(const ReplyPtr& reply, FilePtr file, CommitReason reason, int64_t deadline_ms, int round,
               std::function<void(Kind)> done);
   void OnCommitted(const FilePtr& file, const Answer& answer);
+  void OnVersionLocked(File& file);
   // After a release or a commit: commits what no writer is left to commit, or lets the file go.
   void Finish(const FilePtr& file);
 

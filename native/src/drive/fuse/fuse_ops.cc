@@ -132,7 +132,8 @@ void Read(fuse_req_t request, fuse_ino_t, size_t size, off_t offset, fuse_file_i
 }
 
 void Write(fuse_req_t request, fuse_ino_t, const char* data, size_t size, off_t offset, fuse_file_info* info) {
-  CoreOf(request).Write(ReplyTo(request), HandleOf(info), static_cast<uint64_t>(offset), data, size);
+  CoreOf(request).Write(ReplyTo(request), HandleOf(info), static_cast<uint64_t>(offset), data, size,
+                        info->writepage != 0);
 }
 
 void Flush(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {

@@ -69,7 +69,7 @@ NTSTATUS OpWrite(FSP_FILE_SYSTEM* file_system, PVOID context, PVOID buffer, UINT
   }
   if (length > 0) {
     const Result written =
-        Await(front.core(), &DriveCore::Write, opened.handle, offset, static_cast<const char*>(buffer), length);
+        Await(front.core(), &DriveCore::Write, opened.handle, offset, static_cast<const char*>(buffer), length, false);
     if (written.error != Kind::kNone) return ToNtStatus(written.error);
     *transferred = static_cast<ULONG>(written.written);
   }

@@ -6,7 +6,7 @@ import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Save } from "../../changes/own-change.ts";
 import type { OwnChanges } from "../../changes/own-changes.ts";
 import type { WriteBack } from "../../changes/write-back.ts";
-import type { Cache } from "../../cache/cache.ts";
+import type { Cache, CachedContent } from "../../cache/cache.ts";
 import { dirtyBytes, type Journal, type JournalCommit } from "../../journal/journal.ts";
 import { fullHere } from "../../full-disks.ts";
 import type { BaseUsers, Sender, SentContent } from "../../transfer/send-content.ts";
@@ -42,7 +42,7 @@ export interface CommitsDeps {
 }
 
 /** A file's content as a program has left it, by whatever call. */
-type Change = Omit<RequestOfOp<"commit">, "op" | "id" | "caller" | "reason">;
+type Change = Omit<RequestOfOp<"commit">, "op" | "caller" | "reason">;
 
 const NO_OID = new Uint8Array(0);
 
@@ -141,6 +141,7 @@ export class Commits {
     let save: Save | undefined;
     try {
       save = saves.begin((n) => this.#recordOf(lineage, change, n), change.file, lineage.follows);
+      save.request = change.id;
       save.recording = this.#record(save, lineage, isDurable);
       await save.recording;
     } catch (error) {
@@ -149,6 +150,7 @@ export class Commits {
       throw refusal ?? error;
     }
     if (!(await unsent.keepInTurn(save))) return committed?.({ version: lineage.baseVersion });
+    save.isToldFailed = committed === undefined && save.file !== 0;
     committed?.({ version: save.shownAs });
     writeBack.add(save);
   }
@@ -160,6 +162,7 @@ export class Commits {
     let sent: SentContent;
     try {
       save = saves.begin((n) => this.#recordOf(lineage, change, n), change.file);
+      save.request = change.id;
       await this.#record(save, lineage, false);
       sent = await this.#send(save, change);
       saves.answered(save, sent.result);
@@ -280,7 +283,7 @@ export class Commits {
    * the file open reads on from its own layers where that fails.
    */
   async #settle(file: number, save: Save, sent: SentContent): Promise<void> {
-    const { contents, drive, unsent, saved } = this.#deps;
+    const { unsent, saved } = this.#deps;
     // After `committed`: the drive rebases a file onto a version that it has.
     await Promise.resolve();
     await unsent.finish(save, sent, async () => {
@@ -288,9 +291,31 @@ export class Commits {
       if (sizeBytes === 0) return;
       const content = await sent.keep(this.#usersOf(file, sent));
       saved(content.version, sizeBytes);
-      contents.give(content);
-      if (drive.rebase(file, content.id)) contents.rebased(content);
+      this.#readFrom(file, content);
     });
+  }
+
+  /** Returns whether the open file, if any, reads from that content now, and not from its layers. */
+  #readFrom(file: number, content: CachedContent): boolean {
+    const { contents, drive } = this.#deps;
+    contents.give(content);
+    const isRebased = drive.rebase(file, content.id);
+    if (isRebased) contents.rebased(content);
+    return isRebased;
+  }
+
+  /**
+   * Takes into the cache what an attempt has sent that no program waited for. An open file that it came from is told:
+   * its layers are that version, and are not sent again.
+   */
+  async takeSentLater(save: Save, sent: SentContent): Promise<void> {
+    const { drive, tree } = this.#deps;
+    const { node, version } = sent.result;
+    const isElsewhere = node !== tree.real(save.node);
+    const isKnown = save.file !== 0 && drive.saved(save.file, save.request, version, isElsewhere);
+    const content = await sent.keep();
+    // An open file goes on over its own layers where its programs' content has become another file.
+    if (isKnown && !isElsewhere && save.file !== 0 && this.#readFrom(save.file, content)) save.isToldFailed = false;
   }
 
   #usersOf(file: number, { result }: SentContent): BaseUsers {
@@ -315,6 +340,7 @@ export class Commits {
       const baseBytes = Math.min(unsent?.record.sizeBytes ?? state.sizeBytes, sizeBytes);
       const times = { mtimeNs: nowNs, ctimeNs: nowNs };
       const over = {
+        id: 0,
         file: 0,
         node: state.node,
         baseVersion: unsent?.shownAs ?? state.version,

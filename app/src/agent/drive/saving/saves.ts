@@ -249,6 +249,7 @@ export class Saves {
 
   #add(record: JournalCommit, how: Pick<Save, "state" | "isAwaited" | "file" | "follows">): Save {
     const untried = { failure: undefined, sending: undefined, recording: undefined, version: undefined, shownAs: 0 };
+    const untold = { request: 0, isToldFailed: false };
     const save = this.#changes.add<Save>({
       n: record.n,
       node: record.node,
@@ -256,6 +257,7 @@ export class Saves {
       record,
       ...how,
       ...untried,
+      ...untold,
       order: ++this.#orderLast,
     });
     this.#follow(save, save.follows);
@@ -275,9 +277,9 @@ function isKept({ state }: Save): boolean {
 }
 
 /**
- * Returns whether it was sent after its program had got the error: the open file still has its layers, and what the
- * program saves next is made of them too.
+ * Returns whether it was sent after its program had got the error, and the open file still has its layers: what the
+ * program saves next may be made of them too.
  */
-export function isHeld({ state, isAwaited, file }: Save): boolean {
-  return state === "committed" && !isAwaited && file !== 0;
+export function isHeld({ state, isToldFailed, file }: Save): boolean {
+  return state === "committed" && isToldFailed && file !== 0;
 }

@@ -12,7 +12,7 @@ import { UnsentContents } from "./unsent-contents.ts";
 import { DriveUnsentFiles } from "./unsent-files.ts";
 import { UnsentSaves, type UnsentDeps } from "./unsent.ts";
 
-type Made = "sender" | "saves" | "bases" | "unsent" | "copies" | "contents";
+type Made = "sender" | "saves" | "bases" | "unsent" | "copies" | "contents" | "takeSent";
 
 export interface SavingDeps extends Omit<UnsentDeps, Made>, Omit<CommitsDeps, Made> {
   pauses: Passages;
@@ -44,7 +44,9 @@ export function wireSaving(deps: SavingDeps): SavingServices {
   const unsentContents = new UnsentContents({ ...deps, saves, bases, downloads, dataFolder });
   const saysConflicts = (): boolean => deps.session.features.includes("conflicts");
   const copies = new ConflictCopies({ ...deps, saysConflicts });
-  const unsent = new UnsentSaves({ ...deps, sender, saves, bases, copies, contents: unsentContents });
+  const contents = unsentContents;
+  const takeSent: UnsentDeps["takeSent"] = (save, sent) => commits.takeSentLater(save, sent);
+  const unsent = new UnsentSaves({ ...deps, sender, saves, bases, copies, contents, takeSent });
   const unsentFiles = new DriveUnsentFiles({ ...deps, unsent, bases, downloads });
   const commits = new Commits({ ...deps, sender, saves, bases, unsent });
   return { saves, commits, unsent, unsentContents, unsentFiles };

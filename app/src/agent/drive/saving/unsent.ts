@@ -35,6 +35,8 @@ export interface UnsentDeps {
   isQueued(save: Save): boolean;
   /** Gives up the names that its file got with a content, which is about to be given up. */
   dropNames(save: Save): Promise<void>;
+  /** Takes into the cache what an attempt has sent that no program waited for. */
+  takeSent(save: Save, sent: SentContent): Promise<void>;
   /** A content was not saved at the first attempt. */
   unsaved(path: string, failure: unknown): void;
   problem(sentence: string): void;
@@ -109,6 +111,7 @@ export class UnsentSaves {
   async keep(save: Save, failure: unknown): Promise<void> {
     const { saves, contents } = this.#deps;
     if (isBaseLost(failure)) await this.#unmake(save);
+    save.isToldFailed = save.file !== 0;
     if (!saves.failed(save, failure)) return this.#end(save.record);
     saves.show(save);
     contents.changed(save.record.node);
@@ -246,7 +249,7 @@ export class UnsentSaves {
     }
     const { record } = save;
     this.#report(record);
-    await this.finish(save, sent, () => sent.keep());
+    await this.finish(save, sent, () => this.#deps.takeSent(save, sent));
     for (const each of new Set([node, record.node, sent.result.node])) contents.changed(each);
   }
 
