@@ -1,6 +1,6 @@
 // The real disk against the contract, and what only a real one has.
 import { spawnSync } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -100,4 +100,30 @@ os.setxattr(sys.argv[1], "user.kept", b"yes")`;
     await root.close();
     await rm(folder, { recursive: true });
   }
+});
+
+describe("set-user-id and set-group-id bits", () => {
+  const isLinuxRoot = process.platform === "linux" && process.getuid?.() === 0;
+  let folder: string;
+  let root: DiskRoot;
+
+  beforeEach(async () => {
+    folder = await makeFolder();
+    root = await realDisk().openRoot(folder);
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  (isLinuxRoot ? test : test.skip)("are kept by who has them, never given, and gone with another owner", async () => {
+    for (const [name, mode] of [
+      ["plain", 0o755],
+      ["tool", 0o6755],
+    ] as const) {
+      await writeFile(join(folder, name), "");
+      await chmod(join(folder, name), mode);
+      await root.setStat(name, { mode: 0o6711 });
+      expect((await root.stat(name)).mode).toBe((mode & 0o6000) | 0o711);
+      await root.setStat(name, { uid: 7, gid: 7, mode: 0o6755 });
+      expect((await root.stat(name)).mode).toBe(0o755);
+    }
+  });
 });

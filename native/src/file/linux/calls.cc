@@ -48,16 +48,21 @@ int StatAt(int folder, const char* name, Stat* stat) {
   return 0;
 }
 
+// Set-user-id and set-group-id are kept where the file has them, and never given: by its path it may be another one
+// than a caller has looked at before. A new owner takes them away.
 int ChangeStatOfReference(int fd, const Stat& now, const StatChange& change) {
-  // The owner first: changing it takes set-user-id away. A symlink has no mode of its own on Linux.
-  if (change.has_uid || change.has_gid) {
+  constexpr uint32_t kTrusted = S_ISUID | S_ISGID;
+  const bool is_given_away = change.has_uid || change.has_gid;
+  // A symlink has no mode of its own on Linux.
+  if (is_given_away) {
     const uid_t uid = change.has_uid ? change.uid : static_cast<uid_t>(-1);
     const gid_t gid = change.has_gid ? change.gid : static_cast<gid_t>(-1);
     const int error = Try([&] { return fchownat(fd, "", uid, gid, AT_EMPTY_PATH); });
     if (error != 0) return error;
   }
   if (change.has_mode && now.type != FileType::kSymlink) {
-    const int error = ChangeMode(fd, change.mode & kPermissionBits);
+    const uint32_t kept = is_given_away ? 0 : now.mode & kTrusted;
+    const int error = ChangeMode(fd, change.mode & kPermissionBits & (~kTrusted | kept));
     if (error != 0) return error;
   }
   const Times times(change.mtime_ns);

@@ -53,10 +53,12 @@ export async function setAttributes(
   const isOwn = owner?.uid === user.uid && owner.gid === user.gid;
   // Before the mode: giving a file away clears some of its bits.
   if (owner !== undefined && (keepsOwners || !isOwn)) await ignoreDenied(setStat(owner));
+  // Bits that let programs run as the owner were set while that was another one.
+  const keptMode = keepsOwners && owner !== undefined ? 0 : kept.mode;
   const rest: SetStat = {};
   // A symlink's own mode does not exist.
   if (wanted.mode !== undefined && type !== "symlink")
-    rest.mode = modeOnDisk(type, wanted.mode, kept.mode, isPrivileged);
+    rest.mode = modeOnDisk(type, wanted.mode, keptMode, isPrivileged);
   if (wanted.mtimeNs !== undefined) rest.mtimeNs = wanted.mtimeNs;
   if (rest.mode !== undefined || rest.mtimeNs !== undefined) await ignoreDenied(setStat(rest));
 }

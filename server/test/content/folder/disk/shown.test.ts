@@ -224,3 +224,12 @@ test("a change that was interrupted is not taken for a server program's", async 
   expect(await shown("new")).toMatchObject({ mode: 0o6777, uid: 3 });
   expect(await onDisk("new")).toEqual({ type: "file", mode: 0o777, ...SERVER });
 });
+
+test("[F168] with owners kept a new one takes the bits away that let programs run as the former", async () => {
+  await volume.store.close();
+  await served({ keepsOwners: true });
+  await change(await nodeOf("tool"), { uid: 0, gid: 0, mode: 0o4755 });
+  expect(await onDisk("tool")).toMatchObject({ mode: 0o755, uid: 0, gid: 0 });
+  await change(await nodeOf("shared"), { mode: 0o2770 });
+  expect(await onDisk("shared")).toMatchObject({ mode: 0o2770 });
+});
