@@ -6,7 +6,7 @@ import { LEAST, NEEDS, record, settingsOf, wordsOf, worthOf } from "../src/recor
 const RUNS_MS = 300_000;
 const LASTS_MS = 25_000;
 const MUTANT_LASTS_MS = 25_000;
-const MUTANT_SEEDS = 3;
+const MUTANT_SEEDS = 8;
 const TEST_MS = 900_000;
 
 test(
