@@ -502,8 +502,8 @@ function accepted(index: number, record: LogRecord): AcceptedCommit | undefined 
 }
 
 /** Opens a volume over an empty folder, and lets its first scan end. */
-export async function startedVolume(settings: Partial<FolderSettings> = {}): Promise<TestVolume> {
-  const volume = new TestVolume(1, folderStore(settings));
+export async function startedVolume(settings: Partial<FolderSettings> = {}, seed = 1): Promise<TestVolume> {
+  const volume = new TestVolume(seed, folderStore(settings));
   await volume.start();
   await volume.settle();
   return volume;

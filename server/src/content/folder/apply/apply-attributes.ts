@@ -90,6 +90,7 @@ export async function applyAttributes(tree: LiveTree, commit: AcceptedCommit, op
   // The owner of the served folder is the server's own business.
   const wanted: SetStat = node === ROOT_NODE ? timeOf(settable) : settable;
   await tree.setAttributes(path, state, wanted, { mode: before.stat.mode, owner: undefined });
+  tree.changesAttributes(node);
   const { mode, uid, gid } = settable;
   if (mode !== undefined || uid !== undefined || gid !== undefined) await keepShown(tree.root, path, state, false);
   // A time that an earlier commit of this batch gave the folder must not come back at its end.

@@ -57,6 +57,7 @@ export class LiveTree {
   #touched = new Map<number, bigint | undefined>();
   /** Touched folders that a late commit changed: a later one has given them their time. */
   #touchedLate = new Set<number>();
+  readonly #changed = new Set<number>();
   /** Paths to be probed when the batch is stored. */
   readonly #probes = new Set<string>();
   /** Folders to be listed then. */
@@ -302,13 +303,38 @@ export class LiveTree {
     return { handle: row.handle, stat: { ...after.stat, mode, uid, gid, mtimeNs } };
   }
 
-  /** The folders that the batch changed get their committed times and are synced, with the store's own. */
+  /** Notes a file or folder whose own attributes the batch changes. */
+  changesAttributes(node: number): void {
+    this.#changed.add(node);
+  }
+
+  /**
+   * The folders that the batch changed get their committed times and are synced, with the store's own, and with what
+   * has other attributes: the rows are not to say what a power cut takes from the disk.
+   */
   async finish(storeFolders: readonly string[]): Promise<void> {
+    for (const node of this.#changed) await this.#sync(node);
+    this.#changed.clear();
     for (const [node, mtimeNs] of this.#touched) await this.#finishFolder(node, mtimeNs);
     for (const path of storeFolders) await this.root.syncFolder(path);
     this.#touched.clear();
     this.#touchedLate.clear();
     this.#present.clear();
+  }
+
+  /** A symlink, and what is no plain file, has no bytes by which it could be synced: only its folder. */
+  async #sync(node: number): Promise<void> {
+    const row = await this.rows.firstOf(node);
+    const path = node === ROOT_NODE ? "" : row && (await this.rows.pathOfName(row.folder, row.name));
+    const state = await this.deps.meta.node(node);
+    if (path === undefined || (state?.type !== "file" && state?.type !== "folder")) return;
+    try {
+      if (state.type === "folder") await this.root.syncFolder(path);
+      else await withFile(this.root, path, "read", (file) => file.sync());
+    } catch (error) {
+      // Another program has put something else there, or forbidden it: the next probe tells.
+      if (!isRunnelError(error) || isRunnelError(error, "Io", "NoSpace", "Quota")) throw error;
+    }
   }
 
   /**

@@ -1,6 +1,7 @@
 // Attributes that are set again after an interruption, of a file that another program has written to meanwhile.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { ROOT_NODE } from "@runnel/shared";
+import { startedVolume } from "../test-volume.ts";
 import { VolumeRig } from "../../../volume/volume-rig.ts";
 
 let rig: VolumeRig;
@@ -32,3 +33,24 @@ test.each(["once", "twice"])(
     expect(await rig.files()).toEqual(await rig.tree());
   },
 );
+
+test("attributes of files and folders that are recorded as applied are not what a power cut takes", async () => {
+  for (let seed = 1; seed <= 8; seed++) {
+    const volume = await startedVolume({}, seed);
+    const folder = await volume.make(ROOT_NODE, "folder", { type: "folder", mode: 0o755 });
+    const file = await volume.file(folder, "file", "text");
+    await volume.settle();
+    for (const node of [file, folder]) await volume.commit({ op: "setAttr", node, change: { mode: 0o700 } });
+    await volume.settle();
+    await volume.meta.checkpoint();
+    volume.cutPower();
+    await volume.restart();
+    await volume.settle();
+    for (const [node, path] of [
+      [folder, "folder"],
+      [file, "folder/file"],
+    ] as const)
+      expect([(await volume.meta.node(node))?.mode, (await volume.other.stat(path)).mode]).toEqual([0o700, 0o700]);
+    await volume.store.close();
+  }
+});
