@@ -3,6 +3,7 @@
 import { RunnelError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { decodeMessage } from "./cbor.ts";
+import { WAITING_BYTES } from "./held-bytes.ts";
 
 /** Services that a channel needs of its connection. */
 export interface ChannelCarrier {
@@ -10,8 +11,8 @@ export interface ChannelCarrier {
   sendEnd(channel: Channel, end: { result: unknown } | { error: RunnelError }): void;
   sendCancel(channel: Channel): void;
   sendCredit(channel: Channel, bytes: number): void;
-  /** There is bulk in `outgoing` and credit for it. */
-  pump(): void;
+  /** Sends bulk, also of this channel where it has some in `outgoing`, as far as it may be sent. */
+  pump(channel: Channel): void;
   ratePerSecond(): number;
   /** Counts so many more bytes as kept until somebody reads them. @throws TooLarge */
   hold(bytes: number): void;
@@ -105,7 +106,7 @@ export class Channel {
     if (bytes.length === 0) return Promise.resolve();
     return new Promise((resolve, reject) => {
       this.outgoing.push({ bytes, sent: 0, done: { resolve, reject } });
-      this.carrier.pump();
+      this.carrier.pump(this);
     });
   }
 
@@ -211,7 +212,7 @@ export class Channel {
   /** Stops reading: frames that still come are dropped, not even unfolded. */
   readNoMore(): void {
     this.isRead = false;
-    this.carrier.release(this.items.reduce((sum, { length }) => sum + length, 0));
+    this.carrier.release(this.items.reduce((sum, { length }) => sum + length + WAITING_BYTES, 0));
     this.carrier.releaseBulk(this.bulkBytes);
     this.items = [];
     this.bulk = [];
@@ -254,12 +255,12 @@ export class Channel {
         detail: { limit: LIMITS.channelItems, rule: "W7" },
       });
     }
-    this.carrier.hold(payload.length);
+    this.carrier.hold(payload.length + WAITING_BYTES);
     this.items.push(alone(payload));
   }
 
   private taken(payload: Uint8Array): unknown {
-    this.carrier.release(payload.length);
+    this.carrier.release(payload.length + WAITING_BYTES);
     try {
       return decodeMessage(payload);
     } catch (error) {
@@ -334,7 +335,7 @@ export class Channel {
         detail: { rule: "W8" },
       });
     }
-    this.carrier.pump();
+    this.carrier.pump(this);
   }
 
   /** The link broke or the other side cancelled: everything that waits fails with `error`. */
@@ -377,7 +378,7 @@ export class Channel {
     for (const done of this.leaving) done.reject(error);
     this.leaving.clear();
     // Others may have waited for a run of this one to end.
-    this.carrier.pump();
+    this.carrier.pump(this);
   }
 
   private finish(end: { result: unknown } | { error: RunnelError }): void {

@@ -90,7 +90,7 @@ export class Connection {
   /** Ids are used once, in order: what names a channel below is about one that was, what names one above is wrong. */
   private highestTheirs = 0;
   private failure: RunnelError | undefined;
-  /** Channels with bulk to send, in turn. */
+  /** Channels with bulk to send, in turn; one without credit is put in again with its credit. */
   private turn: Channel[] = [];
   /** Both directions handle control in order although (de)compression is asynchronous. */
   private outgoingControl: Promise<void> | undefined;
@@ -229,7 +229,10 @@ export class Connection {
       this.unanswered.delete(channel.id);
     },
     sendCredit: (channel: Channel, bytes: number) => this.sendControl(FRAME.credit, channel.id, encodeVarint(bytes)),
-    pump: () => this.pump(),
+    pump: (channel: Channel) => {
+      if (channel.outgoing.length > 0 && !this.turn.includes(channel)) this.turn.push(channel);
+      this.pump();
+    },
     ratePerSecond: () => this.pacing.ratePerSecond,
     hold: (bytes: number) => this.held.add(bytes),
     release: (bytes: number) => this.held.less(bytes),
@@ -282,9 +285,6 @@ export class Connection {
   /** Sends bulk while window and credit allow, one frame of each channel in turn. */
   private pump(): void {
     if (this.failure !== undefined) return;
-    for (const channel of this.channels.values()) {
-      if (channel.outgoing.length > 0 && !this.turn.includes(channel)) this.turn.push(channel);
-    }
     // Control waiting for compression may end a channel or announce this bulk: it goes first.
     while (this.turn.length > 0 && this.pacing.mayStart && this.outgoingControl === undefined) {
       const channel = this.takeTurn();
@@ -459,6 +459,7 @@ export class Connection {
     if (this.failure !== undefined) return;
     this.failure = error;
     this.receipts.end();
+    this.incoming.drop();
     for (const channel of this.channels.values()) channel.broken(error);
     this.channels.clear();
     this.turn = [];

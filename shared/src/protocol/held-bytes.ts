@@ -2,6 +2,9 @@
 // however they travelled (W7).
 import { RunnelError } from "../errors.ts";
 
+/** Added to the length of each message that waits: an object stands for it, however short it is (rule W169). */
+export const WAITING_BYTES = 128;
+
 export class HeldBytes {
   private readonly mayHold: (bytes: number) => boolean;
   private sum = 0;
@@ -14,10 +17,11 @@ export class HeldBytes {
     return this.sum;
   }
 
-  /** @throws TooLarge: the other side says more than is handled. */
+  /** @throws TooLarge: the other side says more than is handled. Nothing is counted then. */
   add(bytes: number): void {
     this.sum += bytes;
     if (this.mayHold(this.sum)) return;
+    this.sum -= bytes;
     throw new RunnelError("TooLarge", "receive", "More was said than can be handled: wait for the answers.", {
       detail: { rule: "W7" },
     });

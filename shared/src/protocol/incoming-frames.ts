@@ -1,7 +1,7 @@
 // Frames of the other side that wait for their turn, or to be unfolded: they are handled one after another, in the
 // order in which they came.
 import { type Frame, FRAME } from "./frame.ts";
-import type { HeldBytes } from "./held-bytes.ts";
+import { type HeldBytes, WAITING_BYTES } from "./held-bytes.ts";
 
 export interface IncomingDeps {
   /** Counts what waits. */
@@ -23,7 +23,9 @@ interface WaitingFrame {
 
 export class IncomingFrames {
   readonly #deps: IncomingDeps;
-  readonly #waiting: WaitingFrame[] = [];
+  /** Those that came last, in order, and those before them, the next one last: neither end costs by the length. */
+  #latest: WaitingFrame[] = [];
+  #next: WaitingFrame[] = [];
   #isHandling = false;
 
   constructor(deps: IncomingDeps) {
@@ -37,14 +39,21 @@ export class IncomingFrames {
 
   /** @throws TooLarge: more waits than may. */
   put(frame: Frame, bytes: number): void {
-    this.#deps.held.add(bytes);
-    this.#waiting.push({ frame, bytes });
+    this.#deps.held.add(bytes + WAITING_BYTES);
+    this.#latest.push({ frame, bytes });
     if (!this.#isHandling) void this.#handleAll();
+  }
+
+  /** Drops all that waits: the connection has ended. */
+  drop(): void {
+    for (const { bytes } of [...this.#next, ...this.#latest]) this.#deps.held.less(bytes + WAITING_BYTES);
+    this.#next = [];
+    this.#latest = [];
   }
 
   async #handleAll(): Promise<void> {
     this.#isHandling = true;
-    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+    for (let next = this.#take(); next !== undefined; next = this.#take()) {
       try {
         await this.#handleOne(next);
       } catch (error) {
@@ -54,13 +63,21 @@ export class IncomingFrames {
     this.#isHandling = false;
   }
 
+  #take(): WaitingFrame | undefined {
+    if (this.#next.length === 0) {
+      this.#next = this.#latest.reverse();
+      this.#latest = [];
+    }
+    return this.#next.pop();
+  }
+
   async #handleOne({ frame, bytes }: WaitingFrame): Promise<void> {
     const { held, turn, unfold, isUnwanted, handle } = this.#deps;
     // Bulk is paced by its acknowledgements.
     if (frame.kind !== FRAME.bulk && !isUnwanted(frame)) await turn(bytes);
     const isUnfolded = frame.isCompressed && !isUnwanted(frame);
     const payload = isUnfolded ? await unfold(frame.payload) : frame.payload;
-    held.less(bytes);
+    held.less(bytes + WAITING_BYTES);
     if (!isUnwanted(frame)) handle(frame, payload);
   }
 }

@@ -16,7 +16,7 @@ export interface Opened {
   request: unknown;
 }
 
-export type Bounds = Pick<ConnectionSettings, "mayHold" | "mayHoldBulk" | "takesBulk">;
+export type Bounds = Pick<ConnectionSettings, "mayHold" | "mayHoldBulk" | "takesBulk" | "turns">;
 
 type Handle = (opened: Opened) => void | Promise<void>;
 

@@ -4,6 +4,7 @@ import { LIMITS } from "../../src/limits.ts";
 import { decodeMessage, decodeRequest, encodeCbor } from "../../src/protocol/cbor.ts";
 import type { Channel } from "../../src/protocol/channel.ts";
 import { FRAME, encodeVarint } from "../../src/protocol/frame.ts";
+import { WAITING_BYTES } from "../../src/protocol/held-bytes.ts";
 import { quiet, rawPeer } from "./connected.ts";
 import { zlibExecutor } from "./zlib-executor.ts";
 
@@ -29,9 +30,9 @@ describe("what waits on a channel", () => {
     const item = large();
     for (let count = 0; count < 3; count++) peer.say(FRAME.item, 1, await folded(item), true);
     await quiet(peer);
-    expect(peer.server.connection.heldBytes - opened).toBe(3 * item.length);
+    expect(peer.server.connection.heldBytes - opened).toBe(3 * (item.length + WAITING_BYTES));
     expect(await peer.server.opened[0]?.channel.next()).toHaveLength(MiB - 16);
-    expect(peer.server.connection.heldBytes - opened).toBe(2 * item.length);
+    expect(peer.server.connection.heldBytes - opened).toBe(2 * (item.length + WAITING_BYTES));
     peer.server.opened[0]?.channel.readNoMore();
     expect(peer.server.connection.heldBytes).toBe(opened);
   });
