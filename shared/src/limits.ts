@@ -75,8 +75,11 @@ export const LIMITS = {
   heldVersions: 8,
   statNodes: 1000,
   unfollowFolders: 1000,
-  /** Ranges of a commit's content that its client is asked for once more. */
+  /** Ranges of a commit's content that its client is asked for once more, and their bytes. */
   lackedRanges: 256,
+  lackedBytes: 64 * MiB,
+  /** Such questions of a server that wait for an answer. */
+  lacks: 1024,
   /** Items of a write that are asked for at once. */
   neededItems: 65_536,
   /** Operations of one instance whose results are not yet reported received. */

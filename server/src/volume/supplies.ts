@@ -7,8 +7,6 @@ import type { ByteRange, TakeBytes } from "../content/content-store.ts";
 
 /** Applying waits so long for a client that connects again, and for each piece. */
 const ANSWER_TIMEOUT_MS = 10_000;
-/** More than that is not asked for. */
-const ASKED_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Asks on a client's feed, if it is connected. */
 export type AskClient = (instance: string, version: VersionId, ranges: readonly ByteRange[]) => void;
@@ -43,7 +41,7 @@ export class Supplies {
    */
   async ask(instance: string, version: VersionId, ranges: readonly ByteRange[], take: TakeBytes): Promise<void> {
     const leftBytes = ranges.reduce((sum, { length }) => sum + length, 0);
-    if (leftBytes > ASKED_BYTES_MAX || ranges.length > LIMITS.lackedRanges || this.#gone.has(instance)) return;
+    if (leftBytes > LIMITS.lackedBytes || ranges.length > LIMITS.lackedRanges || this.#gone.has(instance)) return;
     const ended = Promise.withResolvers<void>();
     const asked: Asked = {
       instance,

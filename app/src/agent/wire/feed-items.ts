@@ -1,13 +1,14 @@
 // Gives each item of the feed to whoever it is for, and has it acknowledged where the protocol asks for that.
-import type { Channel, Connection, FeedFromServer } from "@runnel/shared";
+import type { Channel, Clock, Connection, FeedFromServer } from "@runnel/shared";
 import { FEED_FROM_SERVER, RunnelError, check, fromSystemError, isRunnelError } from "@runnel/shared";
 import { unreachable } from "./refusals.ts";
 import type { Lease } from "./lease.ts";
 import type { SessionEvents } from "./session-deps.ts";
-import { supply } from "./supply.ts";
+import { Supply, type SupplyDeps } from "./supply.ts";
 import type { WriteLease } from "./write-lease.ts";
 
 interface FeedReceivers {
+  clock: Clock;
   events: Partial<SessionEvents>;
   lease: Lease;
   writeLease: WriteLease;
@@ -22,6 +23,9 @@ export function followFeed(connection: Connection, feed: Channel, receivers: Fee
     const known = fromSystemError(error, "feed");
     connection.close(isRunnelError(known, "Invalid") ? known : unreachable("feed", known));
   };
+  const { clock, events } = receivers;
+  const read: SupplyDeps["read"] = async (version, offset, length) => events.lack?.(version, offset, length);
+  const supply = new Supply({ clock, connection, feed, read });
   let unacknowledged = 0;
   /** Items that came in one turn of the loop are acknowledged together: acks are cumulative. */
   const acknowledge = (seq: number): void => {
@@ -36,7 +40,7 @@ export function followFeed(connection: Connection, feed: Channel, receivers: Fee
   feed.result().then(() => end(new RunnelError("Unreachable", "feed", "The server ended the feed.")), end);
   feed.listen((message) => {
     try {
-      takeFeedItem(check(FEED_FROM_SERVER, message, "feed item"), feed, receivers, acknowledge);
+      takeFeedItem(check(FEED_FROM_SERVER, message, "feed item"), receivers, supply, acknowledge);
     } catch (error) {
       end(error);
     }
@@ -45,8 +49,8 @@ export function followFeed(connection: Connection, feed: Channel, receivers: Fee
 
 function takeFeedItem(
   item: FeedFromServer,
-  feed: Channel,
   { events, lease, writeLease, toldToWait }: FeedReceivers,
+  supply: Supply,
   acknowledge: (seq: number) => void,
 ): void {
   switch (item[0]) {
@@ -87,6 +91,6 @@ function takeFeedItem(
       writeLease.recall();
       return;
     case "lack":
-      void supply(feed, item[1], item[2], async (offset, length) => events.lack?.(item[1], offset, length));
+      supply.ask(item[1], item[2]);
   }
 }

@@ -359,7 +359,7 @@ export class Session {
 
   /** hello, attach and the listing go in one flight (W130). */
   private async attach({ connection, greeted }: Greeting): Promise<void> {
-    const { volume, listsAll, events } = this.deps;
+    const { volume, listsAll, events, clock } = this.deps;
     const [{ keepalive }, { signal }] = [this, this.ending];
     const from = this.deps.resume();
     const sentMs = keepalive.time.nowMs;
@@ -396,7 +396,7 @@ export class Session {
     this.refusal = undefined;
     [this.connection, this.feed] = [connection, feed];
     const toldToWait = (): void => this.keepalive.toldToWait();
-    followFeed(connection, feed, { events, lease: this.lease, writeLease: this.writeLease, toldToWait });
+    followFeed(connection, feed, { clock, events, lease: this.lease, writeLease: this.writeLease, toldToWait });
     events.link?.(true, "");
     this.lease.schedule(0);
     this.connecting.notify();
