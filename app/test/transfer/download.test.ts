@@ -1,7 +1,7 @@
 // Fetches in the register of what moves: what came, what an older version spared, and that one that fails leaves no
 // entry.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { type Channel, RunnelError, encodeRecipe, sliceRecipe } from "@runnel/shared";
+import { type Channel, LIMITS, RunnelError, encodeRecipe, sliceRecipe } from "@runnel/shared";
 import type { Cache } from "../../src/agent/cache/cache.ts";
 import { Downloads } from "../../src/agent/transfer/download.ts";
 import type { Session } from "../../src/agent/wire/session.ts";
@@ -115,4 +115,35 @@ test("that fails is gone from the register", async () => {
   await machine.clock.advance(10_000);
   expect(transfers.size).toBe(0);
   expect(machine.clock.pendingTimers).toBe(0);
+});
+
+test("[W31] [limit recipeDescriptors] a recipe that comes in parts has no more chunks than another", async () => {
+  const before = await machine.sample(1, PART);
+  using old = await cache.create({ node: NODE, seq: 2 }, PART);
+  cache.setRecipe(old.content, before.recipe, before.oid);
+  await cache.write(old.content, 0, before.bytes);
+  using hold = await cache.create({ node: NODE, seq: 3 }, 2 ** 44);
+  const count = before.recipe.lengths.length;
+  const parts = Array.from({ length: Math.ceil(400_000 / count) }, () => [0, 0, count]);
+  const items = Array.from({ length: 1 + LIMITS.recipeDescriptors / 400_000 }, () => ["p", parts]);
+  answers.push({ items: [["v", 2 ** 44, parts], ...items], bulk: [] });
+  const keeping = downloads.ensure(hold.content, { offset: 0, length: PART }, "none");
+  await expect(keeping).rejects.toMatchObject({ kind: "TooLarge", detail: { rule: "W31" } });
+});
+
+test("[W28] [limit runBytes] a delta against more of a held version than a mebibyte is refused", async () => {
+  const before = await machine.sample(1, 2 * LIMITS.runBytes);
+  using old = await cache.create({ node: NODE, seq: 2 }, before.bytes.length);
+  cache.setRecipe(old.content, before.recipe, before.oid);
+  await cache.write(old.content, 0, before.bytes);
+  const after = await machine.sample(2, PART);
+  using hold = await cache.create({ node: NODE, seq: 3 }, PART);
+  const { length } = after.recipe.lengths;
+  const items = [
+    ["v", PART, [encodeRecipe(after.recipe)]],
+    ["d", 0, length, [0, 0, before.recipe.lengths.length], PART, 10],
+  ];
+  answers.push({ items, bulk: [new Uint8Array(10)] });
+  const asking = downloads.ensure(hold.content, { offset: 0, length: PART }, "none");
+  await expect(asking).rejects.toMatchObject({ kind: "Invalid", detail: { rule: "W28" } });
 });

@@ -87,14 +87,18 @@ const PIECE_BYTES = DESCRIPTOR_BYTES * 4096;
 const RUN_BYTES = 28;
 
 /**
- * @throws RunnelError Invalid when a part names chunks that the held recipes do not have, TooLarge past
- * LIMITS.recipeDescriptors (a few bytes of runs could ask for any memory: counted before anything is copied), Corrupt
- * for descriptors that are none.
+ * `chunksMax`: those that the recipe may still have, of which these are a part. @throws RunnelError Invalid when a part
+ * names chunks that the held recipes do not have, TooLarge past `chunksMax` (a few bytes of runs could ask for any
+ * memory: counted before anything is copied), Corrupt for descriptors that are none.
  */
-export function decodeRecipeDelta(parts: readonly RecipePart[], held: readonly Recipe[]): Recipe {
+export function decodeRecipeDelta(
+  parts: readonly RecipePart[],
+  held: readonly Recipe[],
+  chunksMax: number = LIMITS.recipeDescriptors,
+): Recipe {
   let chunks = 0;
   for (const part of parts) chunks += part instanceof Uint8Array ? Math.ceil(part.length / DESCRIPTOR_BYTES) : part[2];
-  if (chunks > LIMITS.recipeDescriptors) {
+  if (chunks > chunksMax) {
     throw new RunnelError("TooLarge", "decode recipe", "A recipe has too many chunks.", {
       detail: { limit: LIMITS.recipeDescriptors, rule: "W31" },
     });

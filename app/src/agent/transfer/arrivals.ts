@@ -107,16 +107,19 @@ export class Arrivals {
     transfer: Transfer,
   ): Promise<Recipe> {
     const recipes = held.map((one) => one.recipe ?? EMPTY_RECIPE);
-    let recipe = EMPTY_RECIPE;
+    const lists: Recipe[] = [];
+    let [size, chunks] = [0, 0];
     for (let parts = first; ;) {
       for (const part of parts) {
         if (!(part instanceof Uint8Array)) continue;
         this.#deps.countRecipe(part.length);
         transfer.crossed(part.length);
       }
-      recipe = concatRecipes([recipe, decodeRecipeDelta(parts, recipes)]);
-      const size = recipeSize(recipe);
-      if (size === sizeBytes) return recipe;
+      const list = decodeRecipeDelta(parts, recipes, LIMITS.recipeDescriptors - chunks);
+      lists.push(list);
+      chunks += list.lengths.length;
+      size += recipeSize(list);
+      if (size === sizeBytes) return concatRecipes(lists);
       const item = size < sizeBytes ? await nextItem(channel) : undefined;
       if (item?.[0] !== "p") throw new RunnelError("Invalid", "fetch", "A recipe has another size than its version.");
       parts = item[1];
@@ -248,6 +251,10 @@ export class Arrivals {
     if (base === undefined || offsets === undefined || end === undefined)
       throw new RunnelError("Invalid", "fetch", "A fetch brought a delta against chunks that are not held.");
     const offset = offsets[from] ?? 0;
+    if (end - offset > LIMITS.runBytes)
+      throw new RunnelError("Invalid", "fetch", "A fetch brought a delta against too many bytes.", {
+        detail: { limit: LIMITS.runBytes, rule: "W28" },
+      });
     return this.#deps.executor.decompress(encoded, rawBytes, await this.#deps.cache.read(base, offset, end - offset));
   }
 
