@@ -59,8 +59,12 @@ export const LIMITS = {
   runBytes: 1 * MiB,
   /** Bytes staged by one device and not yet committed. */
   stagedBytes: 64 * 1024 * MiB,
-  /** Descriptors of its unfinished writes, and of versions that they copy from; each item counts as eight more. */
-  unfinishedDescriptors: 12_582_912,
+  /**
+   * Descriptors of its unfinished writes, and of versions that they copy from; each item counts as eight more, each
+   * further place of its bytes as three. The largest file can be written over the largest, with a hundred thousand
+   * edits; 64 GiB of new files take a tenth: 36 bytes each.
+   */
+  unfinishedDescriptors: 9_437_184,
   /** Operations that one may name to be executed after. */
   operationsAfter: 16,
   /** Node ids that a client asks for at once. */

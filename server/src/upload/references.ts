@@ -1,9 +1,19 @@
 // Chunks that a write names instead of bringing them: by the place where a version has them, or by digest (LBFS's
 // CONDWRITE). Verified, or to be asked for.
 import type { Recipe, VersionId } from "@runnel/shared";
-import { DIGEST_BYTES, LIMITS, RunnelError, decodeRecipe, digestAt, recipeSize, sliceRecipe } from "@runnel/shared";
+import {
+  DIGEST_BYTES,
+  LIMITS,
+  RunnelError,
+  decodeRecipe,
+  digestAt,
+  encodeRecipe,
+  recipeSize,
+  sliceRecipe,
+} from "@runnel/shared";
 import type { MetaStore, Run } from "../meta/meta-store.ts";
 import type { HeldVersions } from "./held-versions.ts";
+import { joinRuns } from "./write-runs.ts";
 
 /**
  * Items as they are received (rule W20): version, first chunk, count; descriptors, where a version has them, first
@@ -13,12 +23,20 @@ type ByPlace = ["c", VersionId, number, number];
 type ByDigest = ["h", Uint8Array, VersionId | null, number];
 export type Reference = ByPlace | ByDigest;
 
+/** A reference without its descriptors, which the recipe has: they are not kept twice. */
+export type KeptReference = ByPlace | ["h", VersionId | null, number];
+
+/** Returns the reference as it was received. */
+export function receivedAs(reference: KeptReference, recipe: Recipe): Reference {
+  return reference[0] === "c" ? reference : ["h", encodeRecipe(recipe), reference[1], reference[2]];
+}
+
 export interface ResolvedReference {
   recipe: Recipe;
   sizeBytes: number;
   /** Undefined when the bytes have to be asked for. */
   runs: Run[] | undefined;
-  reference: Reference;
+  reference: KeptReference;
 }
 
 /**
@@ -61,11 +79,12 @@ async function byDigest(
   const count = recipe.lengths.length;
   if (count === 0 || count > LIMITS.recipeDescriptorsPerItem) throw wrong("An item has no or too many descriptors.");
   const sizeBytes = recipeSize(recipe);
+  const kept: KeptReference = ["h", place, index];
   if (place !== null) {
     const run = await runAt(place, index, recipe, held);
-    if (run !== undefined) return { recipe, sizeBytes, runs: [run], reference };
+    if (run !== undefined) return { recipe, sizeBytes, runs: [run], reference: kept };
   }
-  return { recipe, sizeBytes, runs: await lookUp(recipe, held, meta), reference };
+  return { recipe, sizeBytes, runs: await lookUp(recipe, held, meta), reference: kept };
 }
 
 async function runAt(place: VersionId, index: number, recipe: Recipe, held: HeldVersions): Promise<Run | undefined> {
@@ -90,7 +109,7 @@ async function lookUp(
     if (run === undefined) return undefined;
     runs.push(run);
   }
-  return runs;
+  return joinRuns(runs);
 }
 
 /** Tells whether the recipe has the expected chunks from `from` on. */

@@ -4,7 +4,7 @@ import type { Executor, Recipe } from "@runnel/shared";
 import { EMPTY_RECIPE, chunkOffsets, isRunnelError } from "@runnel/shared";
 import type { ResumableFile, ResumedFile } from "../content/content-store.ts";
 import type { NewData } from "./new-data.ts";
-import type { Reference } from "./references.ts";
+import { type KeptReference, receivedAs } from "./references.ts";
 import type { ItemNote, WriteOpening } from "./write-notes.ts";
 import { decodeItem, encodeItem, encodeOpening } from "./write-notes.ts";
 
@@ -12,7 +12,7 @@ export interface NotedItem {
   /** EMPTY_RECIPE stands for an item that is not whole yet. */
   recipe: Recipe;
   /** Reference that it was received as; undefined for new data. */
-  reference: Reference | undefined;
+  reference: KeptReference | undefined;
 }
 
 export class SessionNotes {
@@ -55,7 +55,7 @@ export class SessionNotes {
     for (; this.#noted < this.#items.length; this.#noted++) {
       const { recipe, reference } = this.#items[this.#noted] ?? { recipe: EMPTY_RECIPE, reference: undefined };
       if (recipe === EMPTY_RECIPE) break;
-      notes.push(encodeItem(reference ?? ["d", recipe]));
+      notes.push(encodeItem(reference === undefined ? ["d", recipe] : receivedAs(reference, recipe)));
     }
     for (const index of this.#filled) if (index < this.#noted) notes.push(encodeItem(["f", index]));
     this.#filled = this.#filled.filter((index) => index >= this.#noted);

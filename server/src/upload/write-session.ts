@@ -19,7 +19,7 @@ import type { MetaStore, Run, WriteContent } from "../meta/meta-store.ts";
 import { noProgress } from "../live/attachment-transfers.ts";
 import { HeldVersions } from "./held-versions.ts";
 import { NewData } from "./new-data.ts";
-import type { Reference, ResolvedReference } from "./references.ts";
+import type { KeptReference, Reference, ResolvedReference } from "./references.ts";
 import { hasChunks, resolveReference } from "./references.ts";
 import type { Semaphore } from "../host/semaphore.ts";
 import type { ReceivedRun } from "./run-decoder.ts";
@@ -39,7 +39,7 @@ interface Item {
   /** Undefined for an item that is asked for with NEED, or not cut yet. */
   runs: Run[] | undefined;
   /** Reference that it was received as; undefined for new data. */
-  reference: Reference | undefined;
+  reference: KeptReference | undefined;
   /** Data received for it since, in runs of at most LIMITS.runBytes. */
   filled?: { runs: Run[]; recipes: Recipe[]; chunks: number; bytes: number };
 }
@@ -54,8 +54,9 @@ export interface FinishedWrite {
   stagedBytes: number;
 }
 
-/** Memory that an item takes, as so many descriptors. */
+/** Memory that an item takes, as so many descriptors; and each further place where its bytes are. */
 const ITEM_DESCRIPTORS = 8;
+const PLACE_DESCRIPTORS = 3;
 /** Runs that all writes share. */
 const repeated = new RepeatedRuns();
 
@@ -72,6 +73,8 @@ export class WriteSession implements ResumesItems {
   readonly #items: Item[] = [];
   #offset = 0;
   #chunks = 0;
+  /** Places of items beyond one each. */
+  #places = 0;
   readonly #data: NewData;
   readonly #notes: SessionNotes;
   /** New data that are being cut and stored while more is received, the oldest first. */
@@ -276,6 +279,7 @@ export class WriteSession implements ResumesItems {
     this.#items.push(part);
     this.#offset += part.sizeBytes;
     this.progress.doneBytes = this.#offset;
+    this.#places += furtherPlaces(part);
     this.#count(part.recipe.lengths.length);
     return part;
   }
@@ -298,11 +302,13 @@ export class WriteSession implements ResumesItems {
   #recount(): void {
     for (const part of this.#items) delete part.filled;
     this.#chunks = this.#items.reduce((sum, part) => sum + part.recipe.lengths.length, 0);
+    this.#places = this.#items.reduce((sum, part) => sum + furtherPlaces(part), 0);
     this.#describe();
   }
 
   #describe(): void {
-    this.#data.holdDescriptors(this.#chunks + ITEM_DESCRIPTORS * this.#items.length);
+    const more = ITEM_DESCRIPTORS * this.#items.length + PLACE_DESCRIPTORS * this.#places;
+    this.#data.holdDescriptors(this.#chunks + more);
   }
 
   async #refer(item: Reference): Promise<ResolvedReference> {
@@ -372,6 +378,10 @@ export class WriteSession implements ResumesItems {
 const WORKING_MAX = 2;
 function wrong(message: string): RunnelError {
   return new RunnelError("Invalid", "write", message, { detail: { rule: "W20" } });
+}
+
+function furtherPlaces({ runs }: Pick<Item, "runs">): number {
+  return Math.max(0, (runs?.length ?? 0) - 1);
 }
 
 /** Counts the bytes that stand in the item itself. */

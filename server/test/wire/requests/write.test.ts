@@ -8,9 +8,12 @@ import {
   chunkOffsets,
   concatRecipes,
   encodeRecipe,
+  recipeSize,
   sliceRecipe,
 } from "@runnel/shared";
 import type { Recipe, VersionId } from "@runnel/shared";
+import type { HeldVersions } from "../../../src/upload/held-versions.ts";
+import { receivedAs, resolveReference } from "../../../src/upload/references.ts";
 import { bytesOf } from "../../volume/volume-rig.ts";
 import { ServerRig, instanceOf, kindOf, part } from "../server-rig.ts";
 import type { Attached, Upload } from "../server-rig.ts";
@@ -338,6 +341,35 @@ describe("a write", () => {
     expect(await copy()).toBe("Busy");
     await wire.rig.volume.uploads.take(ONE, one.n - 1)?.discard();
     expect(await copy()).toBe("Corrupt");
+  });
+
+  test("[W20] what is named by digest counts for each place where it was found, and is not kept twice", async () => {
+    const { node, version, recipe } = await base();
+    const count = recipe.lengths.length;
+    const first = sliceRecipe(recipe, 0, 1);
+    const named = concatRecipes(Array.from({ length: 100 }, () => first));
+    const others = wire.rig.volume.uploads.allowance(ONE);
+    const write = async (): Promise<string> => {
+      const upload = one.openWrite({ node, base: version.seq, sizeBytes: recipeSize(named) });
+      upload.known(named, null, 0);
+      return kindOf(upload.finish(EMPTY_RECIPE));
+    };
+    others.holdDescriptors(LIMITS.unfinishedDescriptors - (count + 100 + 8 + 3 * 99) + 1);
+    expect(await write()).toBe("Busy");
+    others.holdDescriptors(-1);
+    expect(await write()).toBe("Corrupt");
+    const held = { get: async () => undefined } as unknown as HeldVersions;
+    const meta = { findChunks: async () => [undefined] };
+    const resolved = await resolveReference(["h", encodeRecipe(first), null, 7], held, meta);
+    expect(resolved.reference).toEqual(["h", null, 7]);
+    expect(receivedAs(resolved.reference, resolved.recipe)).toEqual(["h", encodeRecipe(first), null, 7]);
+  });
+
+  test("[limit unfinishedDescriptors] leaves room to write the largest recipe over another of that size", () => {
+    const items = LIMITS.unfinishedDescriptors - 2 * LIMITS.recipeDescriptors;
+    expect(items).toBeGreaterThanOrEqual(8 * 100_000);
+    // The memory of all, at 36 bytes each.
+    expect(36 * LIMITS.unfinishedDescriptors).toBeLessThan(350 * 1024 * 1024);
   });
 
   test("[W21] [limit neededItems] asks for so many items at once, and for the others after the next end", async () => {
