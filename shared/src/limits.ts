@@ -37,8 +37,9 @@ export const LIMITS = {
   channelItems: 16_384,
   /** Bulk credit of one channel. */
   channelCreditBytes: 4 * MiB,
-  /** Attachments of one connection. */
+  /** Attachments of one connection, and of all of a device: one for each drive that it has mounted. */
   attachments: 64,
+  deviceAttachments: 256,
   /**
    * Files of one attachment whose small changes come with the feed; and what comes of one change at most, as it is
    * sent.
@@ -51,6 +52,8 @@ export const LIMITS = {
   deviceFollowedFolders: 400_000,
   /** Feed items not yet acknowledged by one attachment; past it, "list again". */
   feedBacklogItems: 16_384,
+  /** Those of all attachments of a device to a volume. */
+  deviceFeedBacklogItems: 65_536,
   /** Descriptors in one recipe item (a recipe goes in several). */
   recipeDescriptorsPerItem: 4096,
   /** Descriptors in one recipe. */
@@ -115,6 +118,8 @@ export const LIMITS = {
   /** Answers that a client has asked for and not read: of a connection, and of all of a device. */
   unreadBytes: 6 * MiB,
   deviceUnreadBytes: 8 * MiB,
+  /** Those behind which no more of a feed is sent: "list again" instead. */
+  unreadFeedBytes: 3 * MiB,
   /** Questions for the lease that wait, of an attachment. */
   leaseQuestions: 1024,
   /**

@@ -121,6 +121,8 @@ export class Feed {
   /** The connection is gone; the lease goes on until it ends, unless it was given up. */
   detach(holder: Holder, givesUpLease: boolean): void {
     holder.sender = undefined;
+    // Nobody acknowledges them here any more.
+    holder.due.length = 0;
     if (!givesUpLease) return;
     holder.leaseUntilMs = 0;
     this.writeLease.release(holder);
@@ -155,10 +157,7 @@ export class Feed {
   }
 
   #mustFollowFew(device: string): void {
-    if (device === "") return;
-    let followed = 0;
-    for (const holder of this.#holders.values()) if (holder.device === device) followed += holder.follows.size;
-    if (followed < LIMITS.deviceFollowedFolders) return;
+    if (device === "" || this.#sumOf(device, ({ follows }) => follows.size) < LIMITS.deviceFollowedFolders) return;
     throw new RunnelError("TooLarge", "follow folder", "This device follows too many folders.", {
       detail: { limit: LIMITS.deviceFollowedFolders },
     });
@@ -179,8 +178,9 @@ export class Feed {
       if (holder.instance !== committer?.instance && holder.hasLease(nowMs)) missing.set(holder, holder.leaseUntilMs);
       if (!isTold || holder.sender === undefined) continue;
       for (const change of changes) holder.due.push({ seq: change.seq, sentMs: nowMs });
-      holder.sender.changes(changes, holder.instance === committer?.instance);
-      if (holder.due.length > LIMITS.feedBacklogItems) this.#overflow(holder, seq);
+      const isFarBehind = holder.sender.isFarBehind?.() === true;
+      if (!isFarBehind) holder.sender.changes(changes, holder.instance === committer?.instance);
+      if (isFarBehind || this.#hasLongBacklog(holder)) this.#overflow(holder, seq);
     }
     this.#watchOverdue(nowMs);
     return this.#wait({ changes, seq, missing }, committer, n);
@@ -309,6 +309,19 @@ export class Feed {
     holder.probationUntilMs = nowMs + TIMING.probationTerms * holder.termMs;
     holder.sender?.close("Changes were not acknowledged for a whole lease term.");
     holder.sender = undefined;
+  }
+
+  #sumOf(device: string, ofEach: (holder: Holder) => number): number {
+    let sum = 0;
+    for (const holder of this.#holders.values()) if (holder.device === device) sum += ofEach(holder);
+    return sum;
+  }
+
+  /** A holder with little to acknowledge is let be, whatever the others of its device have. */
+  #hasLongBacklog({ device, due: { length } }: Holder): boolean {
+    if (length > LIMITS.feedBacklogItems) return true;
+    if (device === "" || length * LIMITS.deviceAttachments <= LIMITS.deviceFeedBacklogItems) return false;
+    return this.#sumOf(device, ({ due }) => due.length) > LIMITS.deviceFeedBacklogItems;
   }
 
   #overflow(holder: Holder, seq: number): void {

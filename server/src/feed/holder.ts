@@ -11,6 +11,8 @@ export interface FeedSender {
   /** Bytes of a version that the follower committed are asked for once more. */
   lack(version: VersionId, ranges: readonly { offset: number; length: number }[]): void;
   close(reason: string): void;
+  /** Tells whether so much that was sent lies unread that no more is to be sent. */
+  isFarBehind?(): boolean;
   /** The notices of the volume are others now. */
   noticed?(): void;
   /** The write lease is asked back. */

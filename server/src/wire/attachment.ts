@@ -5,9 +5,17 @@ import type { Right } from "../auth/registry-file.ts";
 import type { FeedSender, Holder } from "../feed/holder.ts";
 import type { Volume } from "../volume/volume.ts";
 import { AttachmentTransfers } from "../live/attachment-transfers.ts";
-import { OperationOrder } from "./operation-order.ts";
+import { type FailedOperations, OperationOrder } from "./operation-order.ts";
 import { PushSubscriptions } from "./push-subscriptions.ts";
 import { changeBytes, splitBySize } from "./split-items.ts";
+
+export interface AttachmentDeps {
+  /** Failed operations of all attachments of its device. */
+  failures: FailedOperations;
+  /** Tells whether so much lies unread on its connection that no more of a feed is to be sent. */
+  isFarBehind(): boolean;
+  warn(message: string, error?: unknown): void;
+}
 
 export class Attachment implements FeedSender {
   readonly volume: Volume;
@@ -22,7 +30,7 @@ export class Attachment implements FeedSender {
   answered: Promise<void> = Promise.resolve();
   readonly transfers: AttachmentTransfers;
   private readonly wanted: PushSubscriptions;
-  private readonly warn: (message: string, error?: unknown) => void;
+  private readonly deps: AttachmentDeps;
   /** Results up to this operation need not be kept. */
   private forgottenTo = 0;
   /**
@@ -37,25 +45,18 @@ export class Attachment implements FeedSender {
   private questions: number[] = [];
   private isAcquiring = false;
 
-  constructor(
-    volume: Volume,
-    channel: Channel,
-    instance: string,
-    right: Right,
-    warn: (message: string, error?: unknown) => void,
-  ) {
-    this.warn = warn;
+  constructor(volume: Volume, channel: Channel, instance: string, right: Right, deps: AttachmentDeps) {
+    this.deps = deps;
     this.volume = volume;
     this.channel = channel;
     this.instance = instance;
-    this.order = new OperationOrder(volume.meta, instance);
+    this.order = new OperationOrder(volume.meta, instance, deps.failures);
     this.right = right;
     this.transfers = new AttachmentTransfers(volume.clock);
-    this.wanted = new PushSubscriptions(
-      volume,
-      (item) => this.tell(item),
-      () => this.held === undefined && this.holder.due.length <= UNACKNOWLEDGED_MAX,
-    );
+    this.wanted = new PushSubscriptions(volume, (item) => this.tell(item), {
+      isInTime: () => this.held === undefined && this.holder.due.length <= UNACKNOWLEDGED_MAX,
+      isFarBehind: deps.isFarBehind,
+    });
   }
 
   /** No other connection has attached the instance since. */
@@ -71,7 +72,7 @@ export class Attachment implements FeedSender {
     this.forgottenTo = received;
     this.volume.meta
       .forgetResults(this.instance, received, but)
-      .catch((error: unknown) => this.warn("Results of old operations could not be removed.", error));
+      .catch((error: unknown) => this.deps.warn("Results of old operations could not be removed.", error));
   }
 
   /** Requests wait from now on until this has ended, and fail if it fails. */
@@ -200,6 +201,10 @@ export class Attachment implements FeedSender {
     return this.wanted.has(node);
   }
 
+  isFarBehind(): boolean {
+    return this.deps.isFarBehind();
+  }
+
   noticed(): void {
     if (this.hearsOfNotices) this.tell(["noticed"]);
   }
@@ -247,7 +252,7 @@ export class Attachment implements FeedSender {
       this.send(["granted", question, acquired.isContinued]);
     } catch (error) {
       feed.writeLease.release(this.holder);
-      this.warn("A write lease could not be recorded.", error);
+      this.deps.warn("A write lease could not be recorded.", error);
       this.send(["refused", question, NO_LEASE.retryAfterMs]);
     } finally {
       this.isAcquiring = false;

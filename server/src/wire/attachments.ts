@@ -6,6 +6,7 @@ import type { AnswerTurns } from "./answer-turns.ts";
 import { Attachment } from "./attachment.ts";
 import type { Handshake } from "./handshake.ts";
 import { NODES_AT_ONCE } from "./requests/index.ts";
+import type { FailedOperations } from "./operation-order.ts";
 import { replayFeed } from "./resume.ts";
 
 export interface AttachmentsDeps {
@@ -15,6 +16,11 @@ export interface AttachmentsDeps {
   volume(name: string): Volume | undefined;
   /** Is called before a new attachment is answered. */
   attaching(attachment: Attachment): void;
+  /** Counts the attachments of all connections of its device. */
+  ofDevice(): number;
+  /** Tells whether so much lies unread that no more of a feed is to be sent. */
+  isFarBehind(): boolean;
+  failures(): FailedOperations;
   /** @throws TooLarge when the client does not read what it is answered (W163). */
   mustBeRead(): void;
   warn(message: string, error?: unknown): void;
@@ -38,13 +44,13 @@ export class Attachments {
     // The names and states of volumes are no concern of somebody who has no right on them.
     const volume = right === undefined ? undefined : this.#deps.volume(request.volume);
     if (volume === undefined || right === undefined) throw handshake.noVolume(request.volume);
-    if (this.#attachments.size >= LIMITS.attachments) {
-      throw new RunnelError("Busy", "attach", "This connection has too many attachments.", {
-        detail: { limit: LIMITS.attachments },
-      });
-    }
+    this.#mustHaveFew();
     const instance = handshake.instanceOf(request.instance);
-    const attachment = new Attachment(volume, channel, instance, right, warn);
+    const attachment = new Attachment(volume, channel, instance, right, {
+      failures: this.#deps.failures(),
+      isFarBehind: this.#deps.isFarBehind,
+      warn,
+    });
     attachment.hearsOfNotices = handshake.features.includes("conflicts");
     const isSameEpoch = request.epoch === volume.epoch;
     attachment.holdBack();
@@ -71,6 +77,15 @@ export class Attachments {
     } finally {
       this.#lost(channel.id);
     }
+  }
+
+  #mustHaveFew(): void {
+    const isWithin = this.#attachments.size < LIMITS.attachments;
+    if (isWithin && this.#deps.ofDevice() < LIMITS.deviceAttachments) return;
+    const who = isWithin ? "device" : "connection";
+    throw new RunnelError("Busy", "attach", `This ${who} has too many attachments.`, {
+      detail: { limit: isWithin ? LIMITS.deviceAttachments : LIMITS.attachments },
+    });
   }
 
   /** @throws Invalid for a number that is no attachment of this connection; what ended its volume. */

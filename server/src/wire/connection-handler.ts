@@ -115,6 +115,9 @@ export class ConnectionHandler {
       ...deps,
       handshake: this.handshake,
       answers: this.answers,
+      ofDevice: () => [...this.device].reduce((sum, each) => sum + each.attached.length, 0),
+      isFarBehind: () => !this.isReadTo(LIMITS.unreadFeedBytes),
+      failures: () => this.places.failures,
       mustBeRead: () => this.mustBeRead(),
       attaching: ({ volume, instance }) => {
         for (const each of this.device) if (each !== this) each.makeWay(volume, instance);
@@ -300,14 +303,18 @@ export class ConnectionHandler {
 
   /** Answers to a client that asks on without reading them are not kept for ever. */
   private mustBeRead(): void {
-    const { unreadBytes, deviceUnreadBytes } = LIMITS;
-    if (this.isWithin(this.unreadBytes, unreadBytes, deviceUnreadBytes, (each) => each.unreadBytes)) return;
+    if (this.isReadTo(LIMITS.unreadBytes)) return;
     const detail = { limit: LIMITS.unreadBytes, rule: "W163" };
     const error = new RunnelError("TooLarge", "answer", "The client asks on and does not read the answers.", {
       detail,
     });
     this.close(error);
     throw error;
+  }
+
+  /** Returns false when more than so much lies unread, or more than may of the device. */
+  private isReadTo(bytes: number): boolean {
+    return this.isWithin(this.unreadBytes, bytes, LIMITS.deviceUnreadBytes, (each) => each.unreadBytes);
   }
 
   private get heldBytes(): number {

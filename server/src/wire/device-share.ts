@@ -3,6 +3,7 @@
 import { Semaphore } from "../host/semaphore.ts";
 import { ANSWERS_AT_ONCE } from "./answer-turns.ts";
 import { DeviceTurns } from "./device-turns.ts";
+import { FailedOperations } from "./operation-order.ts";
 import { SharedBudget } from "./shared-budget.ts";
 
 const MiB = 1024 * 1024;
@@ -30,6 +31,7 @@ export class DevicePlaces {
   readonly findGets = new SharedBudget(FIND_GETS_AT_ONCE);
   readonly askedBytes = new SharedBudget(ASKED_BYTES);
   readonly backgroundBytes = new SharedBudget(BACKGROUND_BYTES);
+  readonly failures = new FailedOperations();
 }
 
 export class DeviceShare {

@@ -64,15 +64,26 @@ export interface Numbered {
  */
 const FAILED_MAX = 4096;
 
+/** Failures of operations, which all attachments of a device share. */
+export class FailedOperations extends RecentMap<string, RunnelError> {
+  constructor() {
+    super(FAILED_MAX);
+  }
+}
+
+let lastOrder = 0;
+
 export class OperationOrder {
   private readonly meta: Pick<MetaStore, "result">;
   private readonly instance: string;
   private readonly running = new Map<number, Running>();
-  private readonly failed = new RecentMap<number, RunnelError>(FAILED_MAX);
+  private readonly failed: FailedOperations;
+  private readonly id = ++lastOrder;
 
-  constructor(meta: Pick<MetaStore, "result">, instance: string) {
+  constructor(meta: Pick<MetaStore, "result">, instance: string, failed = new FailedOperations()) {
     this.meta = meta;
     this.instance = instance;
+    this.failed = failed;
   }
 
   /** Tells whether operations are under way. */
@@ -100,7 +111,7 @@ export class OperationOrder {
     );
     for (const each of [queued.promise, executed.promise, tickets, before]) each.catch(() => undefined);
     this.running.set(n, running);
-    this.failed.delete(n);
+    this.failed.delete(this.keyOf(n));
     const done = (result: OperationResult): void => {
       queued.resolve(undefined);
       executed.resolve(result);
@@ -108,13 +119,17 @@ export class OperationOrder {
     try {
       return await work({ tickets, before, queued: queued.resolve, executed: done });
     } catch (error) {
-      if (error instanceof RunnelError) this.failed.set(n, error);
+      if (error instanceof RunnelError) this.failed.set(this.keyOf(n), error);
       queued.reject(error);
       executed.reject(error);
       throw error;
     } finally {
       if (this.running.get(n) === running) this.running.delete(n);
     }
+  }
+
+  private keyOf(n: number): string {
+    return `${this.id}:${n}`;
   }
 
   private asEnded(...of: Parameters<OperationOrder["ended"]>): {
@@ -135,7 +150,7 @@ export class OperationOrder {
     received: number,
     but: readonly NumberSpan[],
   ): Promise<OperationResult | undefined> {
-    const failure = this.failed.get(n);
+    const failure = this.failed.get(this.keyOf(n));
     if (failure !== undefined) throw failure;
     const stored = n < by ? await this.meta.result(this.instance, n) : undefined;
     if (stored !== undefined) return stored.result;

@@ -16,20 +16,26 @@ const HEAD_BYTES = 16;
 /** Difference as it is sent: see FEED_FROM_SERVER. */
 type SentDifference = [number, number, unknown[], unknown[][]];
 
+interface FeedReader {
+  /** Tells whether the client keeps up with its feed. */
+  isInTime(): boolean;
+  /** Tells whether so much lies unread that no content is to be sent. */
+  isFarBehind(): boolean;
+}
+
 export class PushSubscriptions {
   private readonly volume: Volume;
   private readonly send: (item: unknown[]) => void;
-  /** Tells whether the client keeps up with its feed. */
-  private readonly isInTime: () => boolean;
+  private readonly reader: FeedReader;
   /** Versions that the client holds, by node; the last one said comes last. */
   private readonly held = new Map<number, number>();
   /** Contents are sent in the order of their changes: each may be against the one before. */
   private sending: Promise<void> = Promise.resolve();
 
-  constructor(volume: Volume, send: (item: unknown[]) => void, isInTime: () => boolean) {
+  constructor(volume: Volume, send: (item: unknown[]) => void, reader: FeedReader) {
     this.volume = volume;
     this.send = send;
-    this.isInTime = isInTime;
+    this.reader = reader;
   }
 
   /** 0: no more. */
@@ -60,7 +66,7 @@ export class PushSubscriptions {
 
   /** Returns those of the versions that the changes made whose contents are sent next. */
   of(changes: readonly Change[]): VersionId[] {
-    if (this.held.size === 0 || !this.isInTime()) return [];
+    if (this.held.size === 0 || !this.reader.isInTime() || this.reader.isFarBehind()) return [];
     return versionsOf(changes).filter((version) => this.held.has(version.node) && this.volume.recipes.has(version));
   }
 
@@ -68,7 +74,7 @@ export class PushSubscriptions {
   follow(versions: readonly VersionId[]): void {
     for (const version of versions) {
       this.sending = this.sending.then(async () => {
-        const difference = await this.difference(version);
+        const difference = this.reader.isFarBehind() ? undefined : await this.difference(version);
         if (difference !== undefined && this.held.get(version.node) === difference[0])
           this.held.set(version.node, version.seq);
         this.send(["content", [version.node, version.seq], difference ?? null]);

@@ -574,6 +574,35 @@ describe("a backlog", () => {
     expect(slow.holder.due).toHaveLength(1);
   });
 
+  test("[W60] [limit deviceFeedBacklogItems] of more than 65,536 items of a device does so too, but for who has few", async () => {
+    const scene = new Scene();
+    const ofOne = (name: string): Follower => new Follower(scene.feed, name, 0, undefined, "one").follows("all");
+    const [first, other] = [scene.follower("alone", "all"), ofOne("acknowledges")];
+    const slow = Array.from({ length: 6 }, (_, index) => ofOne(`slow ${index}`));
+    let seq = 0;
+    const change = (): void => void scene.feed.publish([changeOf(++seq, 1)], undefined, 0);
+    while (6 * (seq + 1) <= LIMITS.deviceFeedBacklogItems) {
+      change();
+      other.ack(seq);
+    }
+    expect(slow.filter(({ said }) => said.at(-1)?.[0] === "listAgain")).toEqual([]);
+    change();
+    expect(slow.filter(({ said }) => said.at(-1)?.[0] === "listAgain")).not.toEqual([]);
+    expect([first.said.at(-1), other.said.at(-1)]).toEqual([
+      ["changes", seq],
+      ["changes", seq],
+    ]);
+  });
+
+  test("[W60] is not kept of a follower that is gone", () => {
+    const scene = new Scene();
+    const slow = scene.follower("slow", "all");
+    void scene.feed.publish([changeOf(1, 1)], undefined, 0);
+    expect(slow.holder.due).toHaveLength(1);
+    scene.feed.detach(slow.holder, false);
+    expect(slow.holder.due).toEqual([]);
+  });
+
   test("[W60] commits wait for one that was told to list again, until it acknowledges that or its lease ends", async () => {
     const scene = new Scene();
     const slow = await overflowed(scene);

@@ -12,7 +12,7 @@ import {
   checkResult,
 } from "@runnel/shared";
 import { TERM_MS } from "../volume/volume-rig.ts";
-import { LINE, ServerRig, instanceOf, kindOf } from "./server-rig.ts";
+import { type Client, LINE, ServerRig, instanceOf, kindOf } from "./server-rig.ts";
 
 let wire: ServerRig;
 
@@ -180,6 +180,22 @@ describe("an attachment", () => {
     const kinds = await Promise.all(channels.map((channel) => kindOf(wire.rig.run(channel.next()))));
     expect(kinds.filter((kind) => kind === "Busy")).toHaveLength(3);
     expect(kinds.filter((kind) => kind === "done")).toHaveLength(LIMITS.attachments);
+  });
+
+  test("[W12] [limit deviceAttachments] is one of at most 256 of all connections of its device", async () => {
+    const attach = async (client: Client, index: number): Promise<string> => {
+      const instance = index.toString(16).padStart(32, "0");
+      const channel = client.connection.open("attach", { volume: "docs", instance, wantsNodes: false });
+      return kindOf(wire.rig.run(channel.next()));
+    };
+    const clients: Client[] = [];
+    for (let count = 0; count < 6; count++) clients.push(await wire.greeted());
+    const all = clients.flatMap((client, at) =>
+      Array.from({ length: 50 }, (_, index) => attach(client, 50 * at + index)),
+    );
+    const kinds = await Promise.all(all);
+    expect(kinds.filter((kind) => kind === "done")).toHaveLength(LIMITS.deviceAttachments);
+    expect(kinds.filter((kind) => kind === "Busy")).toHaveLength(300 - LIMITS.deviceAttachments);
   });
 
   test("that says something impossible on its feed is gone, and nobody waits for it", async () => {

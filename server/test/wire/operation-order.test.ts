@@ -1,7 +1,7 @@
 // Operations that name others to be executed after.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { LIMITS, ROOT_NODE, encodeRecipe, sleep } from "@runnel/shared";
-import { OperationOrder } from "../../src/wire/operation-order.ts";
+import { LIMITS, ROOT_NODE, RunnelError, encodeRecipe, sleep } from "@runnel/shared";
+import { FailedOperations, OperationOrder } from "../../src/wire/operation-order.ts";
 import { ServerRig, instanceOf, kindOf } from "./server-rig.ts";
 import type { Attached } from "./server-rig.ts";
 
@@ -24,6 +24,25 @@ async function small(text: string): Promise<{ sizeBytes: number; items: unknown[
 }
 
 const WRITE = { base: 0, attributes: {}, isResumed: false };
+
+test("[W29] of failures as many are remembered for all attachments of a device as for one, and each its own", async () => {
+  const failures = new FailedOperations();
+  const meta = { result: async () => undefined };
+  const [first, other] = [new OperationOrder(meta, "i", failures), new OperationOrder(meta, "i", failures)];
+  const fail = (order: OperationOrder, n: number): Promise<string> =>
+    kindOf(
+      order.run({ n, received: 0 }, async () => {
+        throw new RunnelError("Exists", "make", "The name is taken.");
+      }),
+    );
+  const after = (order: OperationOrder): Promise<string> =>
+    kindOf(order.run({ n: 9000, received: 0, after: [5000] }, async ({ before }) => before));
+  for (let n = 1; n <= 3000; n++) await fail(first, n);
+  await fail(other, 5000);
+  expect([await after(first), await after(other)]).toEqual(["Invalid", "Exists"]);
+  for (let n = 1; n <= 3000; n++) await fail(other, n);
+  expect(failures.size).toBe(4096);
+});
 
 describe("an operation after others", () => {
   test("[W29] goes on when one of them turns out to have been executed before", async () => {

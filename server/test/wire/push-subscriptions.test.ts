@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Difference, FeedFromServer, VersionId } from "@runnel/shared";
 import { LIMITS, ROOT_NODE, chunkOffsets, decodeRecipeDelta, encodeRecipe } from "@runnel/shared";
+import { PushSubscriptions } from "../../src/wire/push-subscriptions.ts";
 import { bytesOf } from "../volume/volume-rig.ts";
 import { ServerRig, instanceOf } from "./server-rig.ts";
 import type { Attached } from "./server-rig.ts";
@@ -161,5 +162,25 @@ describe("a wanted file", () => {
     expect(contents(reader)).toHaveLength(1);
     await want(...others, [file, version]);
     expect(reader.ended).toMatchObject({ kind: "Invalid", detail: { rule: "W10" } });
+  });
+
+  test("[W65] is none while too much lies unread: a content that was said to come is null", async () => {
+    const sent: unknown[][] = [];
+    let isBehind = false;
+    const files = new PushSubscriptions(wire.rig.volume, (item) => void sent.push(item), {
+      isInTime: () => true,
+      isFarBehind: () => isBehind,
+    });
+    files.say([[file, version]]);
+    const made = await write(author, edited(FIRST, 1, "a"));
+    const node = await wire.rig.volume.meta.node(file);
+    if (node === undefined) throw new Error("there is no file");
+    const change = { seq: made.seq, bindings: [], nodes: [node], replaces: undefined };
+    expect(files.of([change])).toEqual([made]);
+    isBehind = true;
+    expect(files.of([change])).toEqual([]);
+    files.follow([made]);
+    await wire.rig.clock.advance(50);
+    expect(sent).toEqual([["content", [made.node, made.seq], null]]);
   });
 });

@@ -68,6 +68,21 @@ describe("[W163] answers that are not read", () => {
   });
 });
 
+test("[W60] [limit unreadFeedBytes] a feed behind which too much lies unread is to be listed again, and says no more", async () => {
+  const author = await (await wire.greeted()).attach(instanceOf("1"));
+  const reader = await (await wire.greeted()).attach(instanceOf("2"));
+  await reader.find({ isDeep: true, follow: true });
+  await author.make(ROOT_NODE, "a");
+  await wire.rig.clock.advance(50);
+  expect(reader.feed.at(-1)?.[0]).toBe("changes");
+  reader.client.far.bufferedBytes = LIMITS.unreadFeedBytes + 1;
+  await author.make(ROOT_NODE, "b");
+  await author.make(ROOT_NODE, "c");
+  await wire.rig.clock.advance(50);
+  expect(reader.feed.map(([what]) => what)).toEqual(["changes", "listAgain"]);
+  expect(reader.client.closed).toBeUndefined();
+});
+
 /** Behaves as the target, but for this method. */
 function withMethod<T extends object>(target: T, name: keyof T, method: unknown): T {
   return new Proxy(target, {

@@ -65,7 +65,7 @@ export class IncomingFrames {
 
   #take(): WaitingFrame | undefined {
     if (this.#next.length === 0) {
-      this.#next = this.#latest.reverse();
+      this.#next = this.#latest.toReversed();
       this.#latest = [];
     }
     return this.#next.pop();
