@@ -12,6 +12,11 @@ export class RecipeCache {
   /** The one used last comes last. A version's recipe never changes once it has one. */
   readonly #recipes = new Map<string, Recipe>();
   readonly #asked = new Map<string, Promise<Recipe | undefined>>();
+  /** Those that somebody holds, cached or not: whoever asks meanwhile shares them, however large they are. */
+  readonly #living = new Map<string, WeakRef<Recipe>>();
+  readonly #dead = new FinalizationRegistry<string>((key) => {
+    if (this.#living.get(key)?.deref() === undefined) this.#living.delete(key);
+  });
   #bytes = 0;
 
   constructor(meta: Pick<MetaStore, "recipe">, bytesMax: number = BYTES_MAX) {
@@ -27,6 +32,11 @@ export class RecipeCache {
       this.#recipes.delete(key);
       this.#recipes.set(key, known);
       return known;
+    }
+    const living = this.#living.get(key)?.deref();
+    if (living !== undefined) {
+      this.#keep(key, living);
+      return living;
     }
     let asked = this.#asked.get(key);
     if (asked === undefined) {
@@ -52,6 +62,10 @@ export class RecipeCache {
 
   #keep(key: string, recipe: Recipe): void {
     const bytes = bytesOf(recipe);
+    if (this.#living.get(key)?.deref() !== recipe) {
+      this.#living.set(key, new WeakRef(recipe));
+      this.#dead.register(recipe, key);
+    }
     if (bytes > this.#bytesMax) return;
     this.#recipes.set(key, recipe);
     this.#bytes += bytes;

@@ -153,6 +153,38 @@ describe("[W163] contents that are not read", () => {
     expect(heldBytes).toBeLessThan(5 * MiB);
   });
 
+  test("of long recipes a part of each is made, on however many connections they are asked for", async () => {
+    const chunks = 300_000;
+    const recipe = { lengths: new Uint32Array(chunks).fill(8192), digests: new Uint8Array(32 * chunks) };
+    const { volume } = wire.rig;
+    const recipes = withMethod(volume.recipes, "get", async () => recipe);
+    wire.others.set(
+      "long",
+      new Proxy(volume, { get: (target, key) => (key === "recipes" ? recipes : Reflect.get(target, key, target)) }),
+    );
+    const maker = await (await wire.greeted()).attach(instanceOf("1"));
+    const node = await maker.make(ROOT_NODE, "file");
+    const { version } = await maker.write(node, 0, new SeededRandom(1).bytes(BYTES));
+    let made = 0;
+    recipe.lengths.slice = (from = 0, to = chunks) => {
+      made += to - from;
+      return Uint32Array.prototype.slice.call(recipe.lengths, from, to);
+    };
+    const whole = { version: [node, version], held: [], hasRecipe: false, offset: 0, length: 0 };
+    for (let count = 0; count < 10; count++) {
+      const client = await wire.greeted();
+      const one = await client.attach(instanceOf(`${count + 2}`.padStart(2, "0")), { volume: "long" });
+      client.far.bufferedBytes = MiB;
+      client.connection
+        .ask("fetch", one.request(whole))
+        .result()
+        .catch(() => undefined);
+    }
+    await wire.rig.clock.advance(1_000);
+    expect(made).toBeGreaterThan(0);
+    expect(36 * made).toBeLessThan(10 * MiB);
+  });
+
   test("of a device's findGets four are served at a time", async () => {
     const client = await wire.greeted({}, SLOW);
     const maker = await client.attach(instanceOf("1"));

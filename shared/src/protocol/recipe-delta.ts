@@ -32,57 +32,77 @@ export class HeldChunks {
   }
 }
 
+/** Chunks that one of the held recipes has from `at` on, or that none has. */
+interface Span {
+  held: number | undefined;
+  at: number;
+  count: number;
+}
+
 /** Greedy: a run goes on in the held recipe it is in as long as it matches. */
-export function encodeRecipeDelta(recipe: Recipe, held: HeldChunks): RecipePart[] {
-  const parts: RecipePart[] = [];
+function* spansOf(recipe: Recipe, held: HeldChunks): Generator<Span> {
   let literalFrom = 0;
   let index = 0;
-  const flush = (): void => {
-    if (literalFrom < index) parts.push(encodeRecipe(sliceRecipe(recipe, literalFrom, index)));
-  };
   while (index < recipe.lengths.length) {
     const place = held.find(digestAt(recipe, index), recipe.lengths[index] ?? 0);
     if (place === undefined) {
       index++;
       continue;
     }
-    flush();
+    if (literalFrom < index) yield { held: undefined, at: literalFrom, count: index - literalFrom };
     const from = index;
     let next = place;
     while (index < recipe.lengths.length && held.isAt(next, digestAt(recipe, index), recipe.lengths[index] ?? 0)) {
       index++;
       next = { held: place.held, index: next.index + 1 };
     }
-    parts.push([place.held, place.index, index - from]);
+    yield { held: place.held, at: place.index, count: index - from };
     literalFrom = index;
   }
-  flush();
-  return parts;
+  if (literalFrom < index) yield { held: undefined, at: literalFrom, count: index - literalFrom };
 }
 
-/** Splits parts into lists that fit a control item each. */
-export function splitRecipeParts(parts: readonly RecipePart[]): RecipePart[][] {
-  const lists: RecipePart[][] = [[]];
+function encodeSpan(recipe: Recipe, { held, at, count }: Span): RecipePart {
+  return held === undefined ? encodeRecipe(sliceRecipe(recipe, at, at + count)) : [held, at, count];
+}
+
+export function encodeRecipeDelta(recipe: Recipe, held: HeldChunks): RecipePart[] {
+  return Array.from(spansOf(recipe, held), (span) => encodeSpan(recipe, span));
+}
+
+/** Tells whether the descriptors that none of the held recipes has come to at most so many bytes. */
+export function isDeltaWithin(recipe: Recipe, held: HeldChunks, bytesMax: number): boolean {
   let bytes = 0;
-  const add = (part: RecipePart, size: number): void => {
-    if (bytes + size > LIST_BYTES_MAX) {
-      lists.push([]);
-      bytes = 0;
-    }
-    lists.at(-1)?.push(part);
-    bytes += size;
-  };
-  for (const part of parts) {
-    if (!(part instanceof Uint8Array)) add(part, RUN_BYTES);
-    else for (let at = 0; at < part.length; at += PIECE_BYTES) add(part.subarray(at, at + PIECE_BYTES), PIECE_BYTES);
+  for (const { held: from, count } of spansOf(recipe, held)) {
+    if (from === undefined) bytes += count * DESCRIPTOR_BYTES;
+    if (bytes > bytesMax) return false;
   }
-  return lists;
+  return true;
+}
+
+/** Makes the parts in lists that fit a control item each, one as it is asked for; at least one, which may be empty. */
+export function* recipeDeltaLists(recipe: Recipe, held: HeldChunks): Generator<RecipePart[]> {
+  let list: RecipePart[] = [];
+  let bytes = 0;
+  for (const span of spansOf(recipe, held)) {
+    const [step, size] = span.held === undefined ? [PIECE_CHUNKS, PIECE_BYTES] : [span.count, RUN_BYTES];
+    for (let done = 0; done < span.count; done += step) {
+      if (bytes + size > RECIPE_LIST_BYTES) {
+        yield list;
+        [list, bytes] = [[], 0];
+      }
+      list.push(encodeSpan(recipe, { ...span, at: span.at + done, count: Math.min(step, span.count - done) }));
+      bytes += size;
+    }
+  }
+  yield list;
 }
 
 /** A control item holds 1 MiB; the rest is for its frame. */
-const LIST_BYTES_MAX = 768 * 1024;
+export const RECIPE_LIST_BYTES = 768 * 1024;
 /** Whole descriptors. */
-const PIECE_BYTES = DESCRIPTOR_BYTES * 4096;
+const PIECE_CHUNKS = 4096;
+const PIECE_BYTES = DESCRIPTOR_BYTES * PIECE_CHUNKS;
 /** Three numbers, at their longest. */
 const RUN_BYTES = 28;
 

@@ -7,7 +7,13 @@ import type { Recipe } from "../../src/model/recipe.ts";
 import { EMPTY_RECIPE, concatRecipes, sliceRecipe } from "../../src/model/recipe.ts";
 import { encodeCbor } from "../../src/protocol/cbor.ts";
 import type { RecipePart } from "../../src/protocol/recipe-delta.ts";
-import { HeldChunks, decodeRecipeDelta, encodeRecipeDelta, splitRecipeParts } from "../../src/protocol/recipe-delta.ts";
+import {
+  HeldChunks,
+  decodeRecipeDelta,
+  encodeRecipeDelta,
+  isDeltaWithin,
+  recipeDeltaLists,
+} from "../../src/protocol/recipe-delta.ts";
 
 /** A chunk for each number: same number, same digest and length. */
 function recipeOf(numbers: readonly number[]): Recipe {
@@ -103,8 +109,24 @@ test("[W30] a long recipe is split into lists that fit an item each, and comes b
     lengths: new Uint32Array(chunks).fill(8192),
     digests: new Uint8Array(chunks * 32).map((_, at) => at * 7),
   };
-  const lists = splitRecipeParts(encodeRecipeDelta(recipe, new HeldChunks([])));
+  const lists = [...recipeDeltaLists(recipe, new HeldChunks([]))];
   expect(lists.length).toBeGreaterThan(2);
   for (const parts of lists) expect(encodeCbor(["p", parts]).length).toBeLessThan(LIMITS.controlBytes);
   expect(concatRecipes(lists.map((parts) => decodeRecipeDelta(parts, [])))).toEqual(recipe);
+});
+
+test("[W30] of a long recipe a list is made only when it is asked for", () => {
+  const recipe = { lengths: new Uint32Array(60_000).fill(8192), digests: new Uint8Array(60_000 * 32) };
+  let slices = 0;
+  recipe.lengths.slice = (from, to) => (slices++, Uint32Array.prototype.slice.call(recipe.lengths, from, to));
+  const lists = recipeDeltaLists(recipe, new HeldChunks([]));
+  expect(lists.next().done).toBe(false);
+  expect(slices).toBeLessThan(10);
+  expect([...recipeDeltaLists(EMPTY_RECIPE, new HeldChunks([]))]).toEqual([[]]);
+});
+
+test("[W140] what a delta says of a recipe is measured without making it", () => {
+  const [recipe, held] = [recipeOf([8, 16, 24]), new HeldChunks([recipeOf([16])])];
+  expect(isDeltaWithin(recipe, held, 72)).toBe(true);
+  expect(isDeltaWithin(recipe, held, 71)).toBe(false);
 });

@@ -1,17 +1,18 @@
 // fetch: a version's recipe as a delta against what the client holds, and the chunks of a range that it lacks; raw
 // ranges of a file that has no recipe yet. One round trip ([W30]).
-import type { Channel, Recipe, RecipePart, RequestOf, SentResultOf, VersionId } from "@runnel/shared";
+import type { Channel, Recipe, RequestOf, SentResultOf, VersionId } from "@runnel/shared";
 import {
   DESCRIPTOR_BYTES,
   EMPTY_RECIPE,
   HeldChunks,
   LIMITS,
+  RECIPE_LIST_BYTES,
   RunPacker,
   RunnelError,
   encodeRecipe,
-  encodeRecipeDelta,
+  isDeltaWithin,
+  recipeDeltaLists,
   sliceRecipe,
-  splitRecipeParts,
 } from "@runnel/shared";
 import type { OpenVersion } from "../../content/content-store.ts";
 import type { LiveTransfer } from "../../live/attachment-transfers.ts";
@@ -61,7 +62,8 @@ interface ToSay {
 }
 
 /**
- * The length, and the recipe where it is to be said; a long one when there is room for it. True: the recipe was said.
+ * The length, and the recipe where it is to be said. A long one goes in parts, each made when there is room for it: a
+ * client that does not read keeps no more than one. True: the recipe was said.
  */
 async function sayVersion(
   sizeBytes: number,
@@ -69,21 +71,25 @@ async function sayVersion(
   channel: Channel,
   { connection, places, drained }: Sending,
 ): Promise<boolean> {
-  const bytes = toSay === undefined || isPassedOver(toSay) ? 0 : wholeBytesOf(toSay);
+  if (toSay === undefined || !isToBeSaid(toSay)) {
+    channel.send(["v", sizeBytes, null]);
+    return false;
+  }
+  const bytes = wholeBytesOf(toSay);
   const isLong = bytes > LONG_BYTES;
-  const leave = isLong ? await places.askedBytes.enter(connection, bytes) : undefined;
-  try {
-    const parts = toSay && recipeToSay(toSay);
-    const [first = [], ...more] = parts === undefined ? [] : splitRecipeParts(parts);
-    channel.send(["v", sizeBytes, parts === undefined ? null : first]);
-    for (const some of more) {
-      await drained();
-      channel.send(["p", some]);
+  const lists = recipeDeltaLists(toSay.recipe, toSay.held.chunks);
+  for (let isFirst = true; ; isFirst = false) {
+    const room = Math.min(bytes, RECIPE_LIST_BYTES);
+    const leave = isLong ? await places.askedBytes.enter(connection, room) : undefined;
+    try {
+      channel.abort.signal.throwIfAborted();
+      const { value, done } = lists.next();
+      if (done === true) return true;
+      channel.send(isFirst ? ["v", sizeBytes, value] : ["p", value]);
+      if (isLong) await drained();
+    } finally {
+      leave?.();
     }
-    if (isLong && parts !== undefined) await drained();
-    return parts !== undefined;
-  } finally {
-    leave?.();
   }
 }
 
@@ -96,12 +102,11 @@ function isPassedOver(toSay: ToSay): boolean {
   return toSay.isOptional && toSay.held.versions.length === 0 && wholeBytesOf(toSay) > LITTLE_BYTES;
 }
 
-function recipeToSay(toSay: ToSay): RecipePart[] | undefined {
+function isToBeSaid(toSay: ToSay): boolean {
   const { recipe, held, isOptional } = toSay;
-  if (isPassedOver(toSay)) return undefined;
-  const parts = encodeRecipeDelta(recipe, held.chunks);
-  const bytes = parts.reduce((sum, part) => sum + (part instanceof Uint8Array ? part.length : 0), 0);
-  return !isOptional || bytes <= Math.max(LITTLE_BYTES, wholeBytesOf(toSay) / 2) ? parts : undefined;
+  if (!isOptional) return true;
+  const bytesMax = Math.max(LITTLE_BYTES, wholeBytesOf(toSay) / 2);
+  return !isPassedOver(toSay) && isDeltaWithin(recipe, held.chunks, bytesMax);
 }
 
 /** The bytes of one fetch. What is not waited for goes when no other channel has anything to send (W142). */
