@@ -196,7 +196,7 @@ async function writes(): Promise<FuzzTarget> {
       const parts = splitMessages(input);
       const bulk = parts.pop() ?? new Uint8Array(0);
       const items = parts.map(decodeMessage);
-      const session = volume.writeSession({ instance: "fuzz", n: 1, sizeBytes: CONTENT.length, preset: 0 });
+      const session = volume.writeSession({ device: "", instance: "fuzz", n: 1, sizeBytes: CONTENT.length, preset: 0 });
       const channel = {
         next: async () => items.shift(),
         send: () => undefined,
@@ -261,7 +261,7 @@ function notes(): FuzzTarget {
   return {
     structure: "cbor",
     seeds: [
-      encodeOpening({ epoch: "0", instance: instanceOf("f"), n: 7, sizeBytes: 3, preset: 1 }),
+      encodeOpening({ epoch: "0", device: "", instance: instanceOf("f"), n: 7, sizeBytes: 3, preset: 1 }),
       encodeItem(["c", version, 0, 1]),
       encodeItem(["h", encodeRecipe(recipe), null, 0]),
       encodeItem(["d", recipe]),

@@ -10,6 +10,11 @@ const MEMORY_BYTES_MAX = 8 * 1024 * 1024;
  */
 const FILES_MAX = 4 * LIMITS.channels;
 
+/** Returns the owner of a write. */
+export function ownerOf({ device, instance }: { device: string; instance: string }): string {
+  return device || instance;
+}
+
 /** Counts what the writes of one owner hold. */
 export interface Allowance {
   /** Adds bytes that are staged and not yet committed. @throws Quota. */

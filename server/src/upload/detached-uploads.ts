@@ -3,7 +3,7 @@
 import type { Clock, Timer } from "@runnel/shared";
 import { TIMING, isRunnelError, recipeSize, wallMs } from "@runnel/shared";
 import type { ResumableFile } from "../content/content-store.ts";
-import type { Allowance } from "./allowances.ts";
+import { type Allowance, ownerOf } from "./allowances.ts";
 import type { WriteSession } from "./write-session.ts";
 import type { WriteOpening } from "./write-notes.ts";
 import { decodeItem, decodeOpening } from "./write-notes.ts";
@@ -19,8 +19,8 @@ interface Detached {
 export interface DetachedDeps {
   clock: Clock;
   epoch: string;
-  perInstanceMax: number;
-  allowance(instance: string): Allowance;
+  perOwnerMax: number;
+  allowance(owner: string): Allowance;
   /** Makes a suspended session of a detached file. */
   resume(opening: WriteOpening, file: ResumableFile): Promise<WriteSession>;
   warn(message: string, error?: unknown): void;
@@ -44,18 +44,29 @@ export class DetachedUploads {
       );
   }
 
+  /** Discards what a device has here: its access was withdrawn. */
+  async drop(device: string): Promise<void> {
+    await this.#adding;
+    for (const [key, detached] of this.#detached) {
+      if (detached.opening.device !== device) continue;
+      this.#remove(key, detached);
+      await detached.file.discard();
+    }
+  }
+
   /**
    * Resumes the write of an operation, which is detached no more. @returns undefined when there is none, or when its
    * file cannot be used.
    */
-  async resume(instance: string, n: number): Promise<WriteSession | undefined> {
+  async resume(instance: string, n: number): Promise<{ session: WriteSession; device: string } | undefined> {
     await this.#adding;
     const key = keyOf({ instance, n });
     const detached = this.#detached.get(key);
     if (detached === undefined) return undefined;
     this.#remove(key, detached);
     try {
-      return await this.#deps.resume(detached.opening, detached.file);
+      const session = await this.#deps.resume(detached.opening, detached.file);
+      return { session, device: detached.opening.device };
     } catch (error) {
       if (!isRunnelError(error)) throw error;
       await detached.file.discard();
@@ -75,10 +86,10 @@ export class DetachedUploads {
     const counts = new Map<string, number>();
     for (const file of files.toSorted((one, other) => other.atMs - one.atMs)) {
       const found = await read(file);
-      const instance = found?.opening.instance ?? "";
-      const count = counts.get(instance) ?? 0;
-      if (found === undefined || count >= this.#deps.perInstanceMax || !this.#keep(found)) await file.discard();
-      else counts.set(instance, count + 1);
+      const owner = found === undefined ? "" : ownerOf(found.opening);
+      const count = counts.get(owner) ?? 0;
+      if (found === undefined || count >= this.#deps.perOwnerMax || !this.#keep(found)) await file.discard();
+      else counts.set(owner, count + 1);
     }
   }
 
@@ -90,7 +101,7 @@ export class DetachedUploads {
     // Ids mean something within an epoch only.
     if (opening.epoch !== epoch || remainingMs <= 0 || this.#detached.has(key)) return false;
     try {
-      allowance(opening.instance).reserveBytes(bytes);
+      allowance(ownerOf(opening)).reserveBytes(bytes);
     } catch (error) {
       if (isRunnelError(error, "Quota")) return false;
       throw error;
@@ -113,7 +124,7 @@ export class DetachedUploads {
   #remove(key: string, { opening, bytes, timer }: Detached): void {
     timer?.cancel();
     this.#detached.delete(key);
-    this.#deps.allowance(opening.instance).releaseBytes(bytes);
+    this.#deps.allowance(ownerOf(opening)).releaseBytes(bytes);
   }
 }
 

@@ -3,7 +3,7 @@
 import type { Clock, Timer } from "@runnel/shared";
 import { LIMITS, TIMING, isRunnelError } from "@runnel/shared";
 import type { ResumableFile } from "../content/content-store.ts";
-import { type Allowance, Allowances, Counts } from "./allowances.ts";
+import { type Allowance, Allowances, Counts, ownerOf } from "./allowances.ts";
 import { type DetachedDeps, DetachedUploads } from "./detached-uploads.ts";
 import type { WriteSession } from "./write-session.ts";
 
@@ -32,7 +32,7 @@ export class ResumableUploads {
   readonly #detached: DetachedUploads;
   /** Detached uploads that are being resumed: whoever asks again meanwhile waits for the same. */
   readonly #resuming = new Map<string, Promise<void>>();
-  /** Devices whose access was withdrawn. */
+  /** Devices that may not write here any more. */
   readonly #dropped = new Set<string>();
   #isClosed = false;
 
@@ -41,8 +41,8 @@ export class ResumableUploads {
     this.#allowances = new Allowances(bytesMax);
     this.#detached = new DetachedUploads({
       ...deps,
-      perInstanceMax: PER_OWNER_MAX,
-      allowance: (instance) => this.allowance(instance),
+      perOwnerMax: PER_OWNER_MAX,
+      allowance: (owner) => this.allowance(owner),
     });
   }
 
@@ -66,8 +66,8 @@ export class ResumableUploads {
   }
 
   async #resume(instance: string, n: number): Promise<void> {
-    const session = await this.#detached.resume(instance, n);
-    if (session !== undefined) await this.suspend({ instance, n, device: "" }, session);
+    const resumed = await this.#detached.resume(instance, n);
+    if (resumed !== undefined) await this.suspend({ instance, n, device: resumed.device }, resumed.session);
   }
 
   allowance(owner: string): Allowance {
@@ -79,7 +79,7 @@ export class ResumableUploads {
     { instance, n, device }: { instance: string; n: number; device: string },
     session: WriteSession,
   ): Promise<void> {
-    const owner = device || instance;
+    const owner = ownerOf({ device, instance });
     if (!this.#suspending.add(owner, 1, SUSPENDING_PER_OWNER_MAX)) return session.discard();
     try {
       await this.#suspend({ instance, n, device }, session);
@@ -110,20 +110,26 @@ export class ResumableUploads {
     });
     this.#suspended.set(key, { instance, device, session, timer });
     await before?.discard();
-    for (const old of this.#tooMany(device || instance)) await this.#discard(old);
+    for (const old of this.#tooMany(ownerOf({ device, instance }))) await this.#discard(old);
   }
 
-  /** Discards what a device has here, now and later: its access was withdrawn. */
+  /** Discards what a device has here, now and until `restore`: it may not write any more. */
   async drop(device: string): Promise<void> {
     this.#dropped.add(device);
     for (const [key, suspended] of this.#suspended) if (suspended.device === device) await this.#discard(key);
+    await this.#detached.drop(device);
+  }
+
+  /** The device may write again. */
+  restore(device: string): void {
+    this.#dropped.delete(device);
   }
 
   /** Lists the oldest beyond the limits of the owner and of the volume. */
   #tooMany(owner: string): string[] {
     let [all, own, descriptors] = [0, 0, 0];
     return [...this.#suspended].toReversed().flatMap(([key, { instance, device, session }]) => {
-      const isOwn = (device || instance) === owner;
+      const isOwn = ownerOf({ device, instance }) === owner;
       if (isOwn) own++;
       descriptors += session.descriptors;
       const isOver = ++all > SUSPENDED_MAX || (all > 1 && descriptors > DESCRIPTORS_MAX);

@@ -10,6 +10,8 @@ const FORMAT = 1;
 /** Operation of the write, and what it announced when it was opened. */
 export interface WriteOpening {
   epoch: string;
+  /** The device that writes; "" where devices are not told apart. */
+  device: string;
   instance: string;
   n: number;
   sizeBytes: number;
@@ -28,6 +30,7 @@ const bytes = z.instanceof(Uint8Array);
 const OPENING = z.object({
   format: z.literal(FORMAT),
   epoch: z.string(),
+  device: z.string(),
   instance: z.string(),
   n: count,
   sizeBytes: count,

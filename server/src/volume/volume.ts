@@ -19,6 +19,7 @@ import { RecipeCache } from "./recipe-cache.ts";
 import { recover } from "./recover.ts";
 import type { Recovered } from "./recover.ts";
 import { ResumableUploads } from "../upload/resumable-uploads.ts";
+import { ownerOf } from "../upload/allowances.ts";
 import type { WriteOpening } from "../upload/write-notes.ts";
 import { Traffic } from "../live/traffic.ts";
 import { Supplies } from "./supplies.ts";
@@ -296,12 +297,9 @@ export class Volume {
     timer.cancel();
   }
 
-  /**
-   * Opens a session for one write of the epoch, to be given its items. `device` is whose quota it counts against; ""
-   * means the instance's.
-   */
-  writeSession(opening: Omit<WriteOpening, "epoch">, device = ""): WriteSession {
-    const allowance = this.uploads.allowance(device || opening.instance);
+  /** Opens a session for one write of the epoch, to be given its items; it counts against its owner's quota. */
+  writeSession(opening: Omit<WriteOpening, "epoch">): WriteSession {
+    const allowance = this.uploads.allowance(ownerOf(opening));
     return new WriteSession(this, { ...opening, epoch: this.epoch }, allowance);
   }
 

@@ -20,11 +20,7 @@ export function cutOff(device: Device, { handlers, volumes, warn }: CutOffDeps):
   for (const handler of handlers) if (handler.deviceId === device.id) handler.revoke();
   for (const volume of volumes) {
     forgetHolders(device, volume, warn);
-    volume.uploads
-      .drop(device.id)
-      .catch((error: unknown) =>
-        warn("An unfinished upload of a device that was cut off could not be removed.", error),
-      );
+    dropUploads(device, volume, warn);
   }
 }
 
@@ -33,7 +29,17 @@ export function rightChanged(device: Device, name: string, { handlers, volumes, 
   const error = new RunnelError("Unreachable", "attach", "What this device may do was changed.");
   for (const handler of handlers) if (handler.uses(device.id, name)) handler.close(error);
   const volume = volumes.find((each) => each.name === name);
-  if (volume !== undefined && rightOn(device, name) === undefined) forgetHolders(device, volume, warn);
+  if (volume === undefined) return;
+  const right = rightOn(device, name);
+  if (right === undefined) forgetHolders(device, volume, warn);
+  if (right === "write") volume.uploads.restore(device.id);
+  else dropUploads(device, volume, warn);
+}
+
+function dropUploads(device: Device, volume: Volume, warn: CutOffDeps["warn"]): void {
+  volume.uploads
+    .drop(device.id)
+    .catch((error: unknown) => warn("An unfinished upload of a device that was cut off could not be removed.", error));
 }
 
 /** Waits no longer for what the device may still hold of the volume. */

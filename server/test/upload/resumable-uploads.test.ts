@@ -1,10 +1,11 @@
 // Suspended writes that a volume keeps, and those that go.
 import { expect, test } from "@jest/globals";
-import { SimulatedClock } from "@runnel/shared";
-import type { StagedFile } from "../../src/content/content-store.ts";
+import { SimulatedClock, wallMs } from "@runnel/shared";
+import type { ResumableFile, StagedFile } from "../../src/content/content-store.ts";
 import { HeldVersions } from "../../src/upload/held-versions.ts";
 import { NewData } from "../../src/upload/new-data.ts";
 import { ResumableUploads } from "../../src/upload/resumable-uploads.ts";
+import { encodeOpening } from "../../src/upload/write-notes.ts";
 import type { WriteSession } from "../../src/upload/write-session.ts";
 
 const MiB = 1024 * 1024;
@@ -100,4 +101,37 @@ test("those of a device whose access was withdrawn go, and what comes of it late
   await keep("three", 1, 1, "gone");
   expect(discarded).toEqual(["one:1", "three:1"]);
   expect(writes.take("two", 1)).toBeDefined();
+});
+
+test("of devices that may write no more, those that were found at the start go too, until they may again", async () => {
+  const clock = new SimulatedClock();
+  const discarded: string[] = [];
+  const sessionOf = (name: string): WriteSession =>
+    ({
+      descriptors: 1,
+      suspend: async () => undefined,
+      discard: async () => void discarded.push(name),
+    }) as unknown as WriteSession;
+  const resume = async ({ instance }: { instance: string }): Promise<WriteSession> => sessionOf(instance);
+  const writes = new ResumableUploads({ clock, epoch: "e", resume, warn: () => undefined });
+  const file = (device: string, instance: string): ResumableFile => {
+    const note = encodeOpening({ epoch: "e", device, instance, n: 1, sizeBytes: 1, preset: 0 });
+    const notes = async function* (): AsyncGenerator<{ note: Uint8Array; end: number }> {
+      yield { note, end: 1 };
+    };
+    const discard = async (): Promise<void> => void discarded.push(instance);
+    return { atMs: wallMs(clock), notes, discard } as unknown as ResumableFile;
+  };
+  writes.addDetached([file("gone", "one"), file("gone", "two"), file("stays", "three")]);
+  // Resumed already: it is the device's still.
+  await writes.resumeDetached("two", 1);
+  await writes.drop("gone");
+  expect(new Set(discarded)).toEqual(new Set(["one", "two"]));
+  await writes.resumeDetached("one", 1);
+  expect(writes.take("one", 1)).toBeUndefined();
+  await writes.resumeDetached("three", 1);
+  expect(writes.take("three", 1)).toBeDefined();
+  writes.restore("gone");
+  await writes.suspend({ instance: "four", n: 1, device: "gone" }, sessionOf("four"));
+  expect(writes.take("four", 1)).toBeDefined();
 });

@@ -463,6 +463,39 @@ describe("a device whose right is changed", () => {
     expect(idle.closed).toBeDefined();
     expect(wire.rig.volume.feed.attachments).toBe(1);
   });
+
+  test.each(["read", undefined] as const)(
+    "[W72] leaves nothing of what it was sending when that is %s",
+    async (right) => {
+      const { handlers, rig } = wire;
+      const parts = { handlers, volumes: [rig.volume], warn: (message: string) => rig.warnings.push(message) };
+      devices.onRightChanged((device, volume) => rightChanged(device, volume, parts));
+      await newDevice("a");
+      const staged = async (): Promise<number> => {
+        let count = 0;
+        await rig.other.list(".runnel-store/temp", (entries) => void (count += entries.length));
+        return count;
+      };
+      const send = async (instance: string): Promise<void> => {
+        const attached = await (await known("a")).attach(instance);
+        const node = await attached.make(ROOT_NODE, `${rig.volume.seq}`);
+        await attached.openWrite({ node, base: 0, sizeBytes: 3_000_000 }, attached.n + 10).data(bytesOf(3, 1_000_000));
+        await attached.openWrite({ node, base: 0, sizeBytes: 30_000 }, attached.n + 20).data(bytesOf(3, 20_000));
+        await rig.clock.advance(200);
+      };
+      await send(ONE);
+      await rig.run(devices.setRight("a", "docs", right));
+      await rig.clock.advance(200);
+      await rig.settle();
+      expect(await staged()).toBe(0);
+      await rig.run(devices.setRight("a", "docs", "write"));
+      await send(TWO);
+      for (const handler of wire.handlers) handler.close(new RunnelError("Unreachable", "test", "The line breaks."));
+      await rig.clock.advance(200);
+      expect(await staged()).toBeGreaterThan(0);
+      expect(rig.warnings).toEqual([]);
+    },
+  );
 });
 
 describe("the handshake under attack", () => {

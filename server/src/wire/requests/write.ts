@@ -79,7 +79,7 @@ async function openSession(
   const isSame = kept?.sizeBytes === sizeBytes && kept.preset === preset;
   if (!isSame) await kept?.discard();
   if (isResumed) channel.send(["from", isSame ? kept.received : 0]);
-  return isSame ? kept : volume.writeSession({ instance, n, sizeBytes, preset }, holder.device);
+  return isSame ? kept : volume.writeSession({ device: holder.device, instance, n, sizeBytes, preset });
 }
 
 async function commit(
