@@ -213,7 +213,7 @@ export class DeviceRegistry {
     const before = rightOn(device, volume);
     const others = device.grants.filter((each) => each.volume !== volume);
     device.grants = right === undefined ? others : [...others, { volume, right }];
-    if (before !== undefined && before !== right) this.tellRight(device, volume);
+    if (before !== right) this.tellRight(device, volume);
   }
 
   private named(asked: string, operation: string): Device {
