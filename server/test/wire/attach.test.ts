@@ -40,9 +40,11 @@ describe("a connection", () => {
     });
   });
 
-  test("[W11] does not take a longer name of the software, nor an operation that is none", async () => {
+  test("[W11] does not take a longer name of the software, one with characters that nobody sees, nor an operation that is none", async () => {
     const client = wire.connect();
     expect(await kindOf(client.call("hello", { protocol: 1, software: "x".repeat(201) }))).toBe("Invalid");
+    for (const unseen of ["\u202e", "\u200b", "\n", "\u001b"])
+      expect(await kindOf(client.call("hello", { protocol: 1, software: `ada${unseen}laptop` }))).toBe("Invalid");
     expect(await kindOf(client.call("constructor", {}))).toBe("Unsupported");
     expect(client.closed).toBeUndefined();
   });

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { features } from "../../features.ts";
 import { LIMITS } from "../../limits.ts";
 import { token } from "../fields.ts";
-import { label } from "../label.ts";
+import { label, visibleText } from "../label.ts";
 import { count } from "../numbers.ts";
 import { defineRequest } from "./definition.ts";
 
@@ -12,17 +12,20 @@ export const PROTOCOL_VERSION = 1;
 /** Features beyond the version's number, which both ends offer (W178). */
 export const PROTOCOL_FEATURES: readonly string[] = ["write-lease", "conflicts"];
 
+/** Name that an end calls itself: others see it when they wait for it. */
+const software = visibleText(200);
+
 export const HANDSHAKE_REQUESTS = {
   hello: defineRequest({
     right: "none",
     request: z.object({
       protocol: count,
-      software: z.string().max(200),
+      software,
       token: token.optional(),
       proof: token.optional(),
       features,
     }),
-    result: z.object({ protocol: count, software: z.string().max(200), termMs: count, features }),
+    result: z.object({ protocol: count, software, termMs: count, features }),
     sample: () => ({ protocol: PROTOCOL_VERSION, software: "sample" }),
   }),
   join: defineRequest({
