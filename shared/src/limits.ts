@@ -52,7 +52,7 @@ export const LIMITS = {
   deviceFollowedFolders: 400_000,
   /** Feed items not yet acknowledged by one attachment; past it, "list again". */
   feedBacklogItems: 16_384,
-  /** Those of all attachments of a device to a volume. */
+  /** Feed items likewise of all attachments of a device to a volume. */
   deviceFeedBacklogItems: 65_536,
   /** Descriptors in one recipe item (a recipe goes in several). */
   recipeDescriptorsPerItem: 4096,
@@ -118,7 +118,7 @@ export const LIMITS = {
   /** Answers that a client has asked for and not read: of a connection, and of all of a device. */
   unreadBytes: 6 * MiB,
   deviceUnreadBytes: 8 * MiB,
-  /** Those behind which no more of a feed is sent: "list again" instead. */
+  /** Unread bytes behind which no more of a feed is sent: "list again" instead. */
   unreadFeedBytes: 3 * MiB,
   /** Questions for the lease that wait, of an attachment. */
   leaseQuestions: 1024,

@@ -23,7 +23,7 @@ interface WaitingFrame {
 
 export class IncomingFrames {
   readonly #deps: IncomingDeps;
-  /** Those that came last, in order, and those before them, the next one last: neither end costs by the length. */
+  /** Frames that came last, in order, and those before them, the next one last: no end costs by the length. */
   #latest: WaitingFrame[] = [];
   #next: WaitingFrame[] = [];
   #isHandling = false;

@@ -1,5 +1,5 @@
-// Frames that wait for their turn: what they count, how long it takes to hand them on, and what becomes of them when the
-// connection ends.
+// Frames that wait for their turn: what they count, how long it takes to hand them on, and what becomes of them when
+// the connection ends.
 import { expect, test } from "@jest/globals";
 import { RunnelError } from "../../src/errors.ts";
 import { LIMITS } from "../../src/limits.ts";
