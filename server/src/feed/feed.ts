@@ -121,7 +121,7 @@ export class Feed {
   /** The connection is gone; the lease goes on until it ends, unless it was given up. */
   detach(holder: Holder, givesUpLease: boolean): void {
     holder.sender = undefined;
-    // Nobody acknowledges them here any more.
+    // They are acknowledged here no more.
     holder.due.length = 0;
     if (!givesUpLease) return;
     holder.leaseUntilMs = 0;

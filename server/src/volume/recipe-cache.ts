@@ -12,7 +12,7 @@ export class RecipeCache {
   /** The one used last comes last. A version's recipe never changes once it has one. */
   readonly #recipes = new Map<string, Recipe>();
   readonly #asked = new Map<string, Promise<Recipe | undefined>>();
-  /** Those that somebody holds, cached or not: whoever asks meanwhile shares them, however large they are. */
+  /** Recipes that somebody holds, cached or not: whoever asks meanwhile shares them, however large they are. */
   readonly #living = new Map<string, WeakRef<Recipe>>();
   readonly #dead = new FinalizationRegistry<string>((key) => {
     if (this.#living.get(key)?.deref() === undefined) this.#living.delete(key);
