@@ -208,6 +208,11 @@ export interface ContentStore {
   /** @throws BadName for a name that cannot be held where the contents lie. */
   checkName(name: string): void;
   /**
+   * Something that is on no drive may have this name: whoever wants to give it to something else waits for this.
+   * @throws BadName when it does.
+   */
+  checkFree(folder: number, name: string): Promise<void> | undefined;
+  /**
    * Something may lie in the folder that is on no drive: whoever wants to remove the folder waits for this. @throws
    * NotEmpty when it does.
    */

@@ -262,14 +262,22 @@ export class Volume {
     data: Uint8Array,
     placing?: Placing,
   ): Promise<Committed & { acknowledged: Promise<void> }> {
-    if (operation.op === "make" || operation.op === "link") this.content.checkName(operation.name);
-    if (operation.op === "rename") this.content.checkName(operation.toName);
-    const checked =
-      operation.op === "remove" && operation.isFolder ? this.content.checkExcluded(operation.node) : undefined;
+    const checked = this.#checkPlace(operation);
     // An operation that need not wait keeps its place.
     if (checked !== undefined) await checked;
     const committed = await this.queue.submit({ operation, id, data, holder }, placing);
     return { ...committed, acknowledged: this.acknowledged(committed.result.seq, holder, id?.n ?? 0) };
+  }
+
+  /** What the content store has at a name, or in a folder, may be in the way. */
+  #checkPlace(operation: Operation): Promise<void> | undefined {
+    const { content } = this;
+    if (operation.op === "remove") return operation.isFolder ? content.checkExcluded(operation.node) : undefined;
+    if (operation.op === "write" || operation.op === "setAttr") return undefined;
+    const isMove = operation.op === "rename";
+    const [folder, name] = isMove ? [operation.toFolder, operation.toName] : [operation.folder, operation.name];
+    content.checkName(name);
+    return content.checkFree(folder, name);
   }
 
   /**

@@ -61,3 +61,28 @@ test("[W161] once it is gone from the server they are removed, though no whole s
   expect(await wire.rig.volume.meta.lookup(ROOT_NODE, "top")).toBeUndefined();
   expect(wire.rig.volume.content.status().excluded).toEqual({ count: 0, examples: [] });
 });
+
+test("[W161] nothing is put in their place, by make, link or rename, until they are gone", async () => {
+  const file = await one.make(top, "other");
+  const taken = { kind: "BadName", message: expect.stringContaining("top/sub/nested is taken on the server") };
+  const toNested = { folder: top, name: "other", node: file, toFolder: sub, toName: "nested", how: "replace" };
+  expect(await refusal(one.make(sub, "nested", "folder"))).toEqual(taken);
+  expect(await refusal(one.make(sub, "nested"))).toEqual(taken);
+  expect(await refusal(one.change("link", { node: file, folder: sub, name: "nested" }))).toEqual(taken);
+  expect(await refusal(one.change("rename", toNested))).toEqual(taken);
+  await wire.rig.other.rename("top/sub/nested", "nested", "keep");
+  const node = await one.make(sub, "nested", "folder");
+  await wire.rig.settle();
+  expect(await wire.rig.volume.meta.lookup(sub, "nested")).toMatchObject({ node });
+});
+
+test("[W161] nothing is put where another file system is mounted", async () => {
+  await wire.rig.other.makeFolder("top/disk");
+  wire.rig.disk.mountOver(`${wire.rig.other.path}/top/disk`);
+  void wire.rig.volume.content.scan();
+  await wire.rig.settle();
+  expect(await refusal(one.make(top, "disk", "folder"))).toEqual({
+    kind: "BadName",
+    message: expect.stringContaining("top/disk is taken on the server, by what is on no drive (another file system)"),
+  });
+});

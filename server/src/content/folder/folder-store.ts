@@ -402,6 +402,18 @@ class FolderStore implements ContentStore {
     checkHeld(name, this.#nameLimits);
   }
 
+  checkFree(folder: number, name: string): Promise<void> | undefined {
+    if (!this.#excluded.mayBeAt(folder, name)) return undefined;
+    return this.#checkTaken(folder, name);
+  }
+
+  /** A name that the tree has is answered as any other one. */
+  async #checkTaken(folder: number, name: string): Promise<void> {
+    const { meta, root } = this.#options;
+    if ((await meta.lookup(folder, name)) === undefined)
+      await this.#excluded.mustNotBeAt(folder, name, root, this.#rows);
+  }
+
   checkExcluded(folder: number): Promise<void> | undefined {
     if (!this.#excluded.mayBeIn(folder)) return undefined;
     return this.#excluded.mustNotBeIn(folder, this.#options.root, this.#rows);

@@ -204,6 +204,10 @@ class MemoryStore implements ContentStore {
     // Memory holds any name.
   }
 
+  checkFree(): undefined {
+    return undefined;
+  }
+
   checkExcluded(): undefined {
     // Nor is anything in it that is not in the tree.
   }

@@ -20,13 +20,13 @@ import { SupersededVersions } from "./superseded-versions.ts";
 import type { PendingContents } from "../versions/pending-contents.ts";
 import { contentOf } from "../versions/pending-contents.ts";
 import type { Prepared } from "./prepare.ts";
-import { closePrepared } from "./prepare.ts";
+import { closePrepared, isPlaced } from "./prepare.ts";
 import { applyCommit } from "./apply-commit.ts";
 import { isSameHandle } from "../disk/same-file.ts";
 import { TEMP_FOLDER, TRASH_FOLDER } from "../disk/store-layout.ts";
 import { AppliedSeq } from "./applied-seq.ts";
 import type { Versions } from "../versions/versions.ts";
-import { WaitingCommits, isOfOnePlace } from "./waiting-commits.ts";
+import { WaitingCommits, blameOf, isOfOnePlace } from "./waiting-commits.ts";
 
 /** Commits to one sync; as many bytes as are copied in a fraction of a second. */
 const BATCH_COMMITS = 64;
@@ -264,6 +264,8 @@ export class Applier {
     let preparations: Preparation[] = [];
     try {
       preparations = await this.#preparer.prepare(this.#batch);
+      for (const each of preparations)
+        if (each.kind === "failed") each.error = await blameOf(each.error, this.#deps.checkRoot);
       const end = preparations.findIndex((each) => each.kind === "failed" && !isOfOnePlace(each.error));
       const [usable, stopping] = end < 0 ? [preparations] : [preparations.slice(0, end), preparations[end]];
       await this.#intents.note(this.#deps.tree.root, this.#deps.callbacks, this.#batch, usable);
@@ -394,7 +396,7 @@ export class Applier {
       rows.reset(mark);
       resetTree();
       await this.#releaseTemp(each);
-      return error ?? new Error("It failed without a reason.");
+      return (await blameOf(error, this.#deps.checkRoot)) ?? new Error("It failed without a reason.");
     } finally {
       if (each !== first) await closePrepared(each);
     }
@@ -491,9 +493,4 @@ export class Applier {
     this.#again.cancel();
     await this.#running;
   }
-}
-
-/** Tells whether it is in the tree since before an interruption. */
-function isPlaced(prepared: Prepared): boolean {
-  return prepared.kind === "made" ? prepared.isPlaced : prepared.kind === "filled" && prepared.temp.open === undefined;
 }

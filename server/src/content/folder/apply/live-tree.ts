@@ -14,6 +14,7 @@ import type { DiskRows } from "../disk/disk-rows.ts";
 import type { FoundEntry, Probes } from "../disk/found.ts";
 import { findAt, moveToConflictCopy } from "../disk/found.ts";
 import type { FilledTemp } from "../staging/filled-temp.ts";
+import { isNestedVolume } from "../disk/marker.ts";
 import { isSameContent, isSameHandle, isSameBytes } from "../disk/same-file.ts";
 import { joinPath } from "../disk/store-layout.ts";
 import type { Trash } from "../versions/trash.ts";
@@ -100,6 +101,7 @@ export class LiveTree {
     const isOther = found !== undefined && !isSameHandle(found.handle, row.handle);
     if (found !== undefined && isOther && this.isRetry && (await this.#putBack(path, found))) found = undefined;
     if (found?.stat.type === "folder") {
+      if (isOther) await this.#mustNotBeVolume(path, found);
       await this.#adopt(node, found);
       return path;
     }
@@ -233,9 +235,16 @@ export class LiveTree {
       const found = await this.find(path);
       if (found === undefined) continue;
       if (this.isRetry && (await this.#putBack(path, found))) continue;
+      await this.#mustNotBeVolume(path, found);
       if (await adopts(found)) return found;
       await this.keepConflictCopy(path, folder, name, true);
     }
+  }
+
+  /** Another volume's folder is neither ours to take for one of the tree nor to move. @throws Busy for one. */
+  async #mustNotBeVolume(path: string, { stat }: FoundEntry): Promise<void> {
+    if (stat.type !== "folder" || !(await isNestedVolume(this.root, path))) return;
+    throw new RunnelError("Busy", "apply", "On the server a volume of its own lies there.");
   }
 
   /** After a power cut a later commit of ours can be in place without an earlier one: its turn comes again. */
@@ -388,8 +397,8 @@ export class LiveTree {
       const { mode, uid, gid } = row.stat;
       this.rows.put({ ...row, stat: { ...after.stat, mode, uid, gid } });
     } catch (error) {
-      // Removed meanwhile: nothing of it is left to be synced.
-      if (!isRunnelError(error, "NotFound", "NotFolder")) throw error;
+      // Removed meanwhile: nothing of it is left to be synced. Or something is mounted on it, and it is out of reach.
+      if (!isRunnelError(error, "NotFound", "NotFolder", "Unavailable")) throw error;
     }
   }
 }

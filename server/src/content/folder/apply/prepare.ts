@@ -22,6 +22,11 @@ export type Prepared =
   | { kind: "superseded"; content: PendingContent }
   | { kind: "nothing" };
 
+/** Tells whether it is in the tree since before an interruption. */
+export function isPlaced(prepared: Prepared): boolean {
+  return prepared.kind === "made" ? prepared.isPlaced : prepared.kind === "filled" && prepared.temp.open === undefined;
+}
+
 export interface PrepareDeps extends FillDeps {
   tree: LiveTree;
   /** Handles logged for commits that were begun before. */

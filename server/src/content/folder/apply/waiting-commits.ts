@@ -1,7 +1,7 @@
 // Waiting: commits that cannot be put in place now for the sake of their own file or folder, and those behind them that
 // depend on one of these. What depends on none of them goes on [F166].
 import type { ErrorKind } from "@runnel/shared";
-import { isRunnelError } from "@runnel/shared";
+import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { AcceptedCommit } from "../../content-store.ts";
 
 /** The whole folder or disk is in the way, not one place. */
@@ -10,6 +10,21 @@ const KINDS_OF_THE_WHOLE: readonly ErrorKind[] = ["NoSpace", "Unavailable"];
 /** Other commits may do better than the one that failed so. */
 export function isOfOnePlace(error: unknown): boolean {
   return !isRunnelError(error, ...KINDS_OF_THE_WHOLE);
+}
+
+/**
+ * Tells trouble of the whole folder from that of a place in it, on which another file system lies. Resolves to what is
+ * to blame.
+ */
+export async function blameOf(error: unknown, checkRoot: () => Promise<void>): Promise<unknown> {
+  if (!isRunnelError(error, "Unavailable")) return error;
+  try {
+    await checkRoot();
+  } catch (fault) {
+    return fault;
+  }
+  const sentence = "On the server another file system is mounted there, or above it.";
+  return new RunnelError("Busy", "apply", sentence, { cause: error });
 }
 
 /** Things that a commit touches: two commits that share nothing of it do the same in either order. */

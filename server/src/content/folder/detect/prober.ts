@@ -7,6 +7,7 @@ import type { BusyNames } from "../disk/busy-names.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
 import { eachOf } from "../../../host/each-of.ts";
 import type { ExcludedNames } from "../disk/excluded-names.ts";
+import { OTHER_DISK, OTHER_VOLUME } from "../disk/excluded-names.ts";
 import { isNestedVolume } from "../disk/marker.ts";
 import { isSameHandle, isSameTuple } from "../disk/same-file.ts";
 import type { Observation } from "./observation.ts";
@@ -87,7 +88,7 @@ export class Prober {
       stat = await this.#deps.root.stat(path);
     } catch (error) {
       if (isRunnelError(error, "NotFound", "NotFolder")) return row && { folder, name, path, row, found: undefined };
-      if (isRunnelError(error, "Unavailable")) return this.#exclude(folder, `${path} (another file system)`);
+      if (isRunnelError(error, "Unavailable")) return this.#exclude({ folder, name, path }, OTHER_DISK);
       throw error;
     }
     return this.#compare({ folder, name, path, row: asFound(row, stat, writtenNs), found: undefined }, stat, true);
@@ -98,8 +99,8 @@ export class Prober {
    * ctime alone may mean a change of its extended attributes.
    */
   async #compare(name: Observation, stat: DiskStat, isNamed = false): Promise<Observation | undefined> {
-    const { folder, row, path } = name;
-    if (stat.dev !== this.#deps.dev) return this.#exclude(folder, `${path} (another file system)`);
+    const { row, path } = name;
+    if (stat.dev !== this.#deps.dev) return this.#exclude(name, OTHER_DISK);
     const isTouched = isNamed && stat.type === "folder" && row?.stat.ctimeNs !== stat.ctimeNs;
     if (row !== undefined && isSurelySame(row, stat) && !isTouched) return undefined;
     let handle: Uint8Array;
@@ -108,20 +109,19 @@ export class Prober {
     } catch (error) {
       // Gone since: an event tells.
       if (isRunnelError(error, "NotFound", "NotFolder")) return undefined;
-      if (isRunnelError(error, "Unavailable")) return this.#exclude(folder, `${path} (another file system)`);
+      if (isRunnelError(error, "Unavailable")) return this.#exclude(name, OTHER_DISK);
       throw error;
     }
     if (stat.type === "folder") {
       const isSame = row !== undefined && isSameHandle(row.handle, handle) && !isFolderChanged(row.stat, stat);
       if (isSame && !isTouched) return undefined;
-      if (row === undefined && (await isNestedVolume(this.#deps.root, path)))
-        return this.#exclude(folder, `${path} (a volume of its own)`);
+      if (row === undefined && (await isNestedVolume(this.#deps.root, path))) return this.#exclude(name, OTHER_VOLUME);
     }
     return { ...name, found: { stat, handle } };
   }
 
-  #exclude(folder: number, shown: string): undefined {
-    this.#deps.excluded.add(folder, shown);
+  #exclude({ folder, name, path }: Pick<Observation, "folder" | "name" | "path">, why: string): undefined {
+    this.#deps.excluded.addAt(folder, name, `${path} (${why})`);
     return undefined;
   }
 
@@ -173,11 +173,11 @@ export class Prober {
       await this.#deps.root.list(inFolder, visit);
     } catch (error) {
       if (isRunnelError(error, "NotFound", "NotFolder", "Unavailable", "Denied"))
-        return this.#unlisted(folder, inFolder, error.kind);
+        return error.kind === "Denied" ? this.#unlisted(folder, `${inFolder} (may not be read)`) : undefined;
       throw error;
     }
     if (isStore && folder !== ROOT_NODE && (await isNestedVolume(this.#deps.root, inFolder)))
-      return this.#exclude(folder, `${inFolder} (a volume of its own)`);
+      return this.#unlisted(folder, `${inFolder} (${OTHER_VOLUME})`);
     if (strange > 0) this.#deps.excluded.add(folder, `${joinPath(inFolder, "…")} (too long)`, strange);
     const observed: Observation[] = [];
     await eachOf(different, PROBES_AT_ONCE, async ({ name, stat }) => {
@@ -192,8 +192,8 @@ export class Prober {
     return { observed, folders, names: names + rows.size };
   }
 
-  #unlisted(folder: number, path: string, kind: string): undefined {
-    if (kind === "Denied") this.#deps.excluded.add(folder, `${path} (may not be read)`);
+  #unlisted(folder: number, shown: string): undefined {
+    this.#deps.excluded.add(folder, shown);
     return undefined;
   }
 }

@@ -3,7 +3,10 @@
 import type { DiskRoot } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { DiskRows } from "./disk-rows.ts";
+import { isNestedVolume } from "./marker.ts";
 
+export const OTHER_DISK = "another file system";
+export const OTHER_VOLUME = "a volume of its own";
 const EXAMPLES = 100;
 /** Remembered by their folders; more are only counted. */
 const NAMES_MAX = 10_000;
@@ -13,6 +16,8 @@ const NAMED = 3;
 export class ExcludedNames {
   /** Excluded names by the node of their folder: how many names each stands for that is shown. */
   readonly #in = new Map<number, Map<string, number>>();
+  /** Names that are taken by what is excluded, behind the node of their folder. */
+  readonly #taken = new Set<string>();
   #remembered = 0;
   #more = 0;
 
@@ -25,9 +30,16 @@ export class ExcludedNames {
     } else this.#more += count;
   }
 
+  /** Adds what lies at a name itself. */
+  addAt(folder: number, name: string, shown: string): void {
+    this.add(folder, shown);
+    if (this.#taken.size < NAMES_MAX) this.#taken.add(`${folder}/${name}`);
+  }
+
   /** A whole scan finds all anew. */
   clear(): void {
     this.#in.clear();
+    this.#taken.clear();
     this.#remembered = 0;
     this.#more = 0;
   }
@@ -35,6 +47,25 @@ export class ExcludedNames {
   /** Any may be in the folder. */
   mayBeIn(folder: number): boolean {
     return this.#more > 0 || this.#in.has(folder);
+  }
+
+  mayBeAt(folder: number, name: string): boolean {
+    return this.#taken.has(`${folder}/${name}`);
+  }
+
+  /**
+   * Looks at the name: what was excluded may be gone. No client may put anything in its place [W161]. @throws BadName,
+   * with a sentence that names it.
+   */
+  async mustNotBeAt(folder: number, name: string, root: DiskRoot, rows: DiskRows): Promise<void> {
+    const path = await rows.pathOfName(folder, name);
+    const why = path === undefined ? undefined : await whyExcluded(path, root);
+    if (why === undefined) {
+      this.#taken.delete(`${folder}/${name}`);
+      return;
+    }
+    const sentence = `The name ${path} is taken on the server, by what is on no drive (${why}). Take another name.`;
+    throw new RunnelError("BadName", "make", sentence);
   }
 
   /**
@@ -63,6 +94,18 @@ export class ExcludedNames {
         if (examples.length < EXAMPLES) examples.push(shown);
       }
     return { count, examples };
+  }
+}
+
+async function whyExcluded(path: string, root: DiskRoot): Promise<string | undefined> {
+  try {
+    const [{ dev, type }, { dev: own }] = [await root.stat(path), await root.stat("")];
+    if (dev !== own) return OTHER_DISK;
+    return type === "folder" && (await isNestedVolume(root, path)) ? OTHER_VOLUME : undefined;
+  } catch (error) {
+    if (isRunnelError(error, "NotFound", "NotFolder")) return undefined;
+    if (isRunnelError(error, "Unavailable")) return OTHER_DISK;
+    throw error;
   }
 }
 

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import { inlineExecutor } from "@runnel/native";
 import { ROOT_NODE } from "@runnel/shared";
 import { openFolderStore } from "../../../../src/content/folder/folder-store.ts";
-import { TestVolume, folderStore, locked } from "../test-volume.ts";
+import { FOLDER as ROOT, TestVolume, folderStore, locked } from "../test-volume.ts";
 
 let volume: TestVolume;
 
@@ -75,6 +75,58 @@ describe("[F166] a commit that cannot be put in place", () => {
     expect(await volume.readFile("free/later")).toBe("later");
     expect(isApplied).toEqual([]);
     await endsWell();
+  });
+
+  test.each<[string, (shut: number, file: number) => Promise<unknown>]>([
+    ["something is made in it", (shut) => volume.file(shut, "new", "text")],
+    ["a file in it is saved", (_, file) => volume.write(file, "newer")],
+    ["a file in it is removed", (shut) => volume.remove(shut, "file")],
+    ["a file is moved out of it", (shut) => volume.rename(shut, "file", ROOT_NODE, "moved")],
+    ["it is renamed", () => volume.rename(ROOT_NODE, "shut", ROOT_NODE, "moved")],
+    ["its mode is set", (shut) => volume.commit({ op: "setAttr", node: shut, change: { mode: 0o700 } })],
+  ])("lets others go on where another file system is mounted on a folder and %s", async (_how, act) => {
+    await started();
+    const shut = await volume.make(ROOT_NODE, "shut", FOLDER);
+    const file = await volume.file(shut, "file", "old");
+    await volume.settle();
+    volume.disk.mountOver(`${ROOT}/shut`);
+    await act(shut, file);
+    await volume.clock.advance(100);
+    await volume.file(ROOT_NODE, "free", "text");
+    await volume.clock.advance(5000);
+    expect(volume.store.status().stuck).toMatchObject({ kind: "Busy", sentence: expect.stringContaining("mounted") });
+    expect(await volume.readFile("free")).toBe("text");
+  });
+
+  test.each<[string, "disk" | "volume", () => Promise<unknown>]>([
+    ["make of a file", "disk", () => volume.make(ROOT_NODE, "taken")],
+    ["make of a folder", "disk", () => volume.make(ROOT_NODE, "taken", FOLDER)],
+    ["rename", "disk", () => volume.rename(ROOT_NODE, "folder", ROOT_NODE, "taken")],
+    ["make of a file", "volume", () => volume.make(ROOT_NODE, "taken")],
+    ["make of a folder", "volume", () => volume.make(ROOT_NODE, "taken", FOLDER)],
+    ["rename", "volume", () => volume.rename(ROOT_NODE, "folder", ROOT_NODE, "taken")],
+  ])("by %s leaves alone another %s at the name, and lets others go on", async (_how, what, act) => {
+    await started();
+    await volume.make(ROOT_NODE, "folder", FOLDER);
+    await volume.settle();
+    volume.disk.fault = locked(["taken"]);
+    await act();
+    await volume.clock.advance(100);
+    volume.disk.fault = undefined;
+    await volume.other.makeFolder("taken");
+    if (what === "disk") volume.disk.mountOver(`${ROOT}/taken`);
+    else {
+      await volume.other.makeFolder("taken/.runnel-store");
+      await volume.writeFile("taken/.runnel-store/volume", "{}");
+    }
+    await volume.clock.advance(1000);
+    await volume.file(ROOT_NODE, "free", "text");
+    await volume.clock.advance(5000);
+    expect(volume.store.status().stuck).toMatchObject({ path: "taken", kind: "Busy" });
+    expect(await volume.readFile("free")).toBe("text");
+    const names: string[] = [];
+    await volume.other.list("", (entries) => void names.push(...entries.map(({ name }) => name ?? "")));
+    expect(names.filter((name) => name.startsWith("taken"))).toEqual(["taken"]);
   });
 
   test("lets its folder's other names be applied, and does not turn back the folder's time", async () => {
