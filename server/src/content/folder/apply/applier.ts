@@ -449,8 +449,8 @@ export class Applier {
       this.#recovering = 0;
       this.#deps.recovered();
     }
-    if (tree.deps.trash.isOver) await tree.deps.trash.cut();
     probeLater(tree.takeProbes());
+    if (tree.deps.trash.isOver) await tree.deps.trash.cut();
   }
 
   /** Computes how far all is applied with what is in place now, and what is applied beyond. */

@@ -37,6 +37,8 @@ export class SupersededVersions {
       const successor = later.get(node);
       later.set(node, index);
       if (successor === undefined || content.temp !== "" || content.sizeBytes < SUPERSEDED_BYTES_MIN) continue;
+      // It makes the node, as for a conflict copy: without it the successor has no name to take.
+      if (commit.change.bindings.length > 0) continue;
       if (!isContainedIn(commit, batch[successor])) continue;
       if (!isNeeded(commit, content.version)) successors.set(index, successor);
     }

@@ -166,7 +166,10 @@ export class Trash {
     }
   }
 
-  /** Drops the oldest until the budget holds and `freeBytes` more are free. */
+  /**
+   * Drops the oldest until the budget holds and `freeBytes` more are free. One that cannot be dropped is passed over,
+   * and tried again with the next cut.
+   */
   async cut(freeBytes = 0): Promise<void> {
     const { clock, settings } = this.#deps;
     const oldestNs = clock.wallNs() - BigInt(Math.round((settings.daysMax ?? DAYS_MAX) * DAY_MS)) * NS_PER_MS;
@@ -174,7 +177,7 @@ export class Trash {
     for (const kept of this.#kept.values()) {
       const isOver = this.isOver || kept.sinceNs < oldestNs;
       if (!isOver && toFree <= 0) return;
-      if (await this.#drop(kept)) toFree -= kept.sizeBytes;
+      if (await this.#drop(kept).catch(() => false)) toFree -= kept.sizeBytes;
     }
   }
 

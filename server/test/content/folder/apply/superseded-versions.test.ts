@@ -93,6 +93,27 @@ test("[F164] of one machine's saves, each made from the one before, the last is 
   expect(await rig.volume.meta.version({ node, seq: one })).toBeUndefined();
 });
 
+test("[F164] a conflict copy that is saved over at once, by who made it, is in the folder and stays", async () => {
+  const first = await served(2 * MB);
+  let alice = 0;
+  await together(async () => {
+    const removal = { op: "remove" as const, folder: ROOT_NODE, name: "doc", node, isFolder: false };
+    await rig.volume.commit(removal, { instance: BOB, n: 900, digest: bytesOf(1, 32) }, undefined);
+    const made = await save("FIRST", first, first, ALICE, 901);
+    const [copy] = await rig.volume.meta.list(ROOT_NODE, "", 10);
+    node = copy?.state.node ?? 0;
+    alice = await save("AGAIN", made, made, ALICE, 902);
+  });
+  const there = async (): Promise<string[]> =>
+    (await rig.volume.meta.list(ROOT_NODE, "", 10)).map(({ name }) => name.replace(/ \(.*/, ""));
+  expect(await there()).toEqual(["doc"]);
+  await rig.kill();
+  await rig.open();
+  await rig.settle();
+  expect(await there()).toEqual(["doc"]);
+  expect(await wordsOf(alice)).toBe("AGAIN");
+});
+
 test("[F164] what somebody else's save copies from is kept when that save cannot be put in place at first", async () => {
   const first = await served(2 * MB);
   let [one, two, bob] = [0, 0, 0];

@@ -62,6 +62,22 @@ describe("the trash", () => {
     await opened.close();
   });
 
+  test("drops others where one cannot be dropped, and applying goes on", async () => {
+    await started({ trash: { bytesMax: 10 } });
+    const node = await volume.make(ROOT_NODE, "file");
+    const versions: number[] = [];
+    for (const text of ["one 1", "two 2", "three", "four."]) {
+      versions.push((await volume.write(node, text)).version);
+      if (versions.length === 2)
+        volume.disk.fault = (operation, path) =>
+          operation === "removeFile" && path.endsWith(`-${versions[0]}`) ? "Denied" : undefined;
+      await volume.settle(3000);
+    }
+    expect(volume.store.status()).toMatchObject({ pendingCommits: 0, stuck: undefined });
+    const [, two] = versions as [number, number];
+    await expect(volume.store.open({ node, seq: two })).rejects.toMatchObject({ kind: "Gone" });
+  });
+
   test("drops what is older than its days", async () => {
     await started({ trash: { daysMax: 1 } });
     const node = await volume.file(ROOT_NODE, "file", "old");
