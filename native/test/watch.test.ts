@@ -1,5 +1,6 @@
 // Watching real trees that change fast: whoever looks at what is told ends with the truth, or is told to scan.
-import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, closeSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -128,6 +129,36 @@ describe("watching a tree that changes fast", () => {
       expect(Object.fromEntries([...known].sort())).toEqual(Object.fromEntries([...(await scan(root))].sort()));
     });
   }
+
+  const onLinux = process.platform === "linux" ? test : test.skip;
+  onLinux("tells overflow when a folder cannot be looked at for want of descriptors", async () => {
+    const root = await realDisk().openRoot(folder);
+    const limit = (soft: string): unknown => execFileSync("prlimit", [`--pid=${process.pid}`, `--nofile=${soft}:`]);
+    const soft = execFileSync("prlimit", [`--pid=${process.pid}`, "--nofile", "-o", "SOFT", "--noheadings"], {
+      encoding: "utf8",
+    }).trim();
+    const overflow = Promise.withResolvers<void>();
+    const watch = await root.watch((events) => {
+      if (events.some(({ kind }) => kind === "overflow")) overflow.resolve();
+    });
+    const taken: number[] = [];
+    limit("512");
+    try {
+      for (;;) taken.push(openSync("/dev/null", "r"));
+    } catch (error) {
+      expect(error).toMatchObject({ code: "EMFILE" });
+    }
+    try {
+      mkdirSync(join(folder, "new"));
+      mkdirSync(join(folder, "new", "below"));
+      await overflow.promise;
+    } finally {
+      for (const each of taken) closeSync(each);
+      limit(soft);
+      await watch.close();
+      await root.close();
+    }
+  });
 
   test("tells overflow when events were lost, and goes on after it", async () => {
     const watched = join(folder, "watched");

@@ -31,15 +31,21 @@ bool InotifyWatcher::IsExcluded(const WatchedFolder& folder, const std::string& 
   return &folder == tree_.root() && excluded_.contains(name);
 }
 
-// Opens a recorded folder at its recorded place; false when something else, or nothing, is there now.
+// Opens a recorded folder at its recorded place; false when something else, or nothing, is there now, or when it cannot
+// be told.
 bool InotifyWatcher::OpenWatched(const WatchedFolder& folder, Descriptor* opened, std::string* path) {
   if (!tree_.PathOf(folder, path)) return false;
-  if (OpenBeneath(root_.get(), *path, kFolderFlags, 0, opened) != 0) return false;
-  const int watch = AddWatch(inotify_.get(), opened->get());
+  const int error = OpenBeneath(root_.get(), *path, kFolderFlags, 0, opened);
+  const int watch = error == 0 ? AddWatch(inotify_.get(), opened->get()) : -1;
   if (watch == folder.watch) return true;
+  if (watch < 0) NoteUnwatched(error == 0 ? errno : error);
   // Drops a watch that the record has not: the scan of whatever brought it there will find it again.
   if (watch >= 0 && tree_.Find(watch) == nullptr) inotify_rm_watch(inotify_.get(), watch);
   return false;
+}
+
+void InotifyWatcher::NoteUnwatched(int error) {
+  if (error != 0 && !IsNoFolder(error)) is_blind_ = true;
 }
 
 void InotifyWatcher::LookAt(WatchedFolder* parent, const std::string& name) {
@@ -56,11 +62,10 @@ void InotifyWatcher::LookAt(WatchedFolder* parent, const std::string& name) {
 WatchedFolder* InotifyWatcher::Attach(WatchedFolder* parent, int parent_fd, const std::string& name, bool* is_arrival) {
   *is_arrival = false;
   Descriptor opened;
-  int error = OpenBeneath(parent_fd, name, kFolderFlags, 0, &opened);
+  const int error = OpenBeneath(parent_fd, name, kFolderFlags, 0, &opened);
   const int watch = error == 0 ? AddWatch(inotify_.get(), opened.get()) : -1;
   if (watch < 0) {
-    if (error == 0) error = errno;
-    if (!IsNoFolder(error)) is_blind_ = true;
+    NoteUnwatched(error == 0 ? errno : error);
     Vacate(parent, name);
     return nullptr;
   }
@@ -110,12 +115,16 @@ void InotifyWatcher::ScanOne(WatchedFolder* folder, bool reports, std::vector<Wa
     return 0;
   };
   bool is_end = false;
-  while (!is_end && ReadSomeNames(opened.get(), &is_end, take) == 0) continue;
+  int error = 0;
+  while (!is_end && error == 0) error = ReadSomeNames(opened.get(), &is_end, take);
+  NoteUnwatched(error);
 }
 
-// After lost events: the record is made true from the disk, and only then it is told that a scan is needed.
+// After lost events, or where something could not be watched: the record is made true from the disk, and only then it
+// is told that a scan is needed.
 void InotifyWatcher::ScanAll() {
   has_lost_events_ = false;
+  is_blind_ = false;
   Scan(tree_.root(), false);
   for (WatchedFolder* folder : tree_.All()) {
     if (folder->scan != scan_ && folder != tree_.root()) Forget(folder);

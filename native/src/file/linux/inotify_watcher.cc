@@ -29,7 +29,7 @@ constexpr milliseconds kGatherTime(50);
 constexpr size_t kGatherPaths = 4096;
 // The time after which a batch is offered again to a listener that was busy.
 constexpr milliseconds kOfferAgainTime(10);
-// While parts are not watched only scans find what happens there: "overflow" is told again so often.
+// While parts are not watched only scans find what happens there: they are tried again, and "overflow" told, so often.
 constexpr milliseconds kRemindTime(30'000);
 constexpr size_t kReadBytes = 64 * 1024;
 
@@ -142,7 +142,7 @@ void InotifyWatcher::ReportIfDue() {
 void InotifyWatcher::RemindIfBlind() {
   if (!is_blind_ || Clock::now() < remind_at_) return;
   remind_at_ = Clock::now() + kRemindTime;
-  batch_.Overflow();
+  ScanAll();
 }
 
 int StartWatcher(int root, std::vector<std::string> excluded, std::shared_ptr<WatchListener> listener,

@@ -62,6 +62,7 @@ class InotifyWatcher : public Watcher {
   void Scan(WatchedFolder* start, bool reports);
   void ScanOne(WatchedFolder* folder, bool reports, std::vector<WatchedFolder*>* more);
   void ScanAll();
+  void NoteUnwatched(int error);
   void GiveUpLeaving();
   void Forget(WatchedFolder* folder);
   bool IsExcluded(const WatchedFolder& folder, const std::string& name);
@@ -78,7 +79,7 @@ class InotifyWatcher : public Watcher {
   std::vector<Leaving> leaving_;
   uint64_t scan_ = 0;
   bool has_lost_events_ = false;
-  // Some folder could not be watched: too many watches.
+  // Some folder could not be watched, or not be listed: too many watches or descriptors, a failing disk.
   bool is_blind_ = false;
   Clock::time_point remind_at_{};
 
