@@ -53,7 +53,7 @@ function describePending({ pending, stuck }: ServerStatus): string[] {
   if (pending === 0) return [];
   const saved = formatCount(pending, "change is", "changes are");
   if (stuck === null) return [`${saved} saved, and on the way into the server's plain files.`];
-  const isOfAll = stuck.kind === "NoSpace" || stuck.kind === "Unavailable";
+  const isOfAll = ["NoSpace", "Quota", "Unavailable"].includes(stuck.kind);
   const stops = isOfAll ? "It stops" : "The first of them cannot be put in place";
   const others = isOfAll ? "" : " What does not depend on it goes on.";
   const why = `${stops}${at(stuck)}: ${reason(stuck, "write")}${others}`;
@@ -66,6 +66,7 @@ function at({ path }: Stuck): string {
 
 function reason({ kind, sentence }: Stuck, act: "read" | "write"): string {
   if (kind === "NoSpace") return "the disk of the folder is full. Make room there.";
+  if (kind === "Quota") return "the server's quota on the disk of the folder is used up. Make room there.";
   if (kind === "Denied") return `the server may not ${act} there. Grant it the right.`;
   if (kind === "ReadOnly") return "the folder's file system is read-only. Mount it writable.";
   return `${sentence} It is tried again.`;

@@ -77,6 +77,13 @@ test.each<[string, Partial<ServerStatus>, string[]]>([
     ],
   ],
   [
+    "a quota that is used up",
+    { pending: 2, stuck: { path: "docs/a", kind: "Quota", sentence: "EDQUOT" } },
+    [
+      "2 changes are saved, but not in the server's plain files yet. It stops at docs/a: the server's quota on the disk of the folder is used up. Make room there.",
+    ],
+  ],
+  [
     "another obstacle",
     { pending: 2, stuck: { path: "", kind: "Io", sentence: "The disk failed." } },
     [

@@ -248,7 +248,7 @@ class FolderStore implements ContentStore {
         callbacks,
         executor,
         unavailable: () => rootGuard.reason,
-        reclaim: (bytes) => this.#reclaim(bytes),
+        reclaim: (bytes, lacking) => this.#reclaim(bytes, lacking),
         probeLater: (probes) => this.#reconciler?.probeLater(probes),
         recovered: () => void this.#reconciler?.repairRows(),
         checkRoot: () => rootGuard.check(),
@@ -381,8 +381,12 @@ class FolderStore implements ContentStore {
     await this.#serialQueue.run(async () => this.#trash?.cut(await missing()));
   }
 
-  /** It may be another disk that is full, on which no old version lies. */
-  async #reclaim(bytes: number): Promise<void> {
+  /**
+   * It may be another disk that is full, on which no old version lies. Where a quota is used up, the room on the disk
+   * says nothing.
+   */
+  async #reclaim(bytes: number, lacking: "NoSpace" | "Quota"): Promise<void> {
+    if (lacking === "Quota") return this.#cutTrash(async () => bytes);
     const missing = async (): Promise<number> => bytes - (await this.#options.root.space()).availableBytes;
     if ((await missing()) > 0) await this.#cutTrash(missing);
   }

@@ -50,7 +50,7 @@ export interface ApplierDeps {
   executor: Executor | undefined;
   unavailable(): string | undefined;
   /** On the disk of the folder, of old versions. */
-  reclaim(bytes: number): Promise<void>;
+  reclaim(bytes: number, lacking: "NoSpace" | "Quota"): Promise<void>;
   /** Has these names compared with the rows. */
   probeLater(probes: Probes): void;
   /** Called when what was pending at the start is applied. */
@@ -215,7 +215,7 @@ export class Applier {
     this.#stopped = await this.#describe(this.#queue[0] ?? this.#inPlace[0], error);
     this.#deps.checkLater();
     const { kind } = this.#stopped;
-    if (kind === "NoSpace") await this.#reclaim();
+    if (kind === "NoSpace" || kind === "Quota") await this.#reclaim(kind);
     if (!this.#isClosed) this.#stop.wait();
   }
 
@@ -243,11 +243,11 @@ export class Applier {
     }
   }
 
-  async #reclaim(): Promise<void> {
+  async #reclaim(kind: "NoSpace" | "Quota"): Promise<void> {
     const first = this.#queue[0];
     const content = first && contentOf(first);
     try {
-      await this.#deps.reclaim((content?.sizeBytes ?? 0) + SPARE_BYTES);
+      await this.#deps.reclaim((content?.sizeBytes ?? 0) + SPARE_BYTES, kind);
     } catch {
       // Tried again with the commit.
     }

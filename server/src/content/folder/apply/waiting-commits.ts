@@ -5,7 +5,7 @@ import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { AcceptedCommit } from "../../content-store.ts";
 
 /** The whole folder or disk is in the way, not one place. */
-const KINDS_OF_THE_WHOLE: readonly ErrorKind[] = ["NoSpace", "Unavailable"];
+const KINDS_OF_THE_WHOLE: readonly ErrorKind[] = ["NoSpace", "Quota", "Unavailable"];
 
 /** Other commits may do better than the one that failed so. */
 export function isOfOnePlace(error: unknown): boolean {

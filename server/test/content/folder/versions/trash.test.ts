@@ -125,6 +125,23 @@ describe("the trash", () => {
     expect(after).toEqual(expect.arrayContaining(before));
   });
 
+  test("gives way where the quota on its disk is used up", async () => {
+    await started();
+    const node = await volume.file(ROOT_NODE, "file", "old");
+    await volume.settle();
+    await volume.write(node, "new");
+    await volume.settle();
+    let isOver = true;
+    volume.disk.fault = (operation, path) => {
+      if (operation === "removeFile" && path.startsWith(".runnel-store/trash/")) isOver = false;
+      return isOver && operation === "write" && path.includes("temp") ? "Quota" : undefined;
+    };
+    await volume.write(node, "newer");
+    await volume.settle(3000);
+    expect(volume.store.status()).toMatchObject({ pendingCommits: 0, stuck: undefined });
+    expect(await volume.readFile("file")).toBe("newer");
+  });
+
   test("does not give way where another disk is full: the log's, the index's", async () => {
     await started();
     const node = await volume.file(ROOT_NODE, "file", "old");
