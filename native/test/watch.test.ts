@@ -132,7 +132,6 @@ describe("watching a tree that changes fast", () => {
 
   const onLinux = process.platform === "linux" ? test : test.skip;
   onLinux("tells overflow when a folder cannot be looked at for want of descriptors", async () => {
-    const root = await realDisk().openRoot(folder);
     const limit = (soft: string): unknown => execFileSync("prlimit", [`--pid=${process.pid}`, `--nofile=${soft}:`]);
     const soft = execFileSync("prlimit", [`--pid=${process.pid}`, "--nofile", "-o", "SOFT", "--noheadings"], {
       encoding: "utf8",
@@ -156,7 +155,6 @@ describe("watching a tree that changes fast", () => {
       for (const each of taken) closeSync(each);
       limit(soft);
       await watch.close();
-      await root.close();
     }
   });
 

@@ -21,7 +21,17 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { RunnelError, fromSystemError } from "@runnel/shared";
-import type { Disk, DiskEntry, DiskFile, DiskRoot, DiskSpace, DiskStat, FileLease, OpenMode } from "@runnel/shared";
+import type {
+  Disk,
+  DiskEntry,
+  DiskFile,
+  DiskRoot,
+  DiskSpace,
+  DiskStat,
+  FileLease,
+  FileLock,
+  OpenMode,
+} from "@runnel/shared";
 import type { Process } from "./machine.ts";
 import type { ShadowDisk } from "./shadow-disk.ts";
 
@@ -243,6 +253,10 @@ class HostFile implements DiskFile {
   }
 
   async takeLease(): Promise<FileLease> {
+    return "refused";
+  }
+
+  async takeLock(): Promise<FileLock> {
     return "refused";
   }
 

@@ -62,6 +62,20 @@ Lease TakeLease(int fd);
 // Returns whether a lease that was taken still stands and nobody waits for its end.
 bool LeaseStands(int fd);
 
+// Outcomes of an attempt to lock an open file.
+enum class Lock : uint8_t {
+  // Until the descriptor is closed, at the latest with the process, however that ends.
+  kTaken,
+  // Another opening of the file has it, of this process or another one.
+  kHeld,
+  // The system or the file system has no such locks.
+  kRefused,
+};
+
+// Locks a file for this opening, without waiting (POSIX: flock(2), LOCK_EX; elsewhere refused). Whoever asks for no
+// lock does not notice.
+Lock TakeLock(int fd);
+
 int CloseFile(int fd);
 
 }  // namespace runnel

@@ -94,6 +94,8 @@ export interface CoreAddon {
   handleFile(fd: number): Promise<ArrayBuffer>;
   /** The number of the enumeration in file/file.h. */
   takeLease(fd: number): Promise<number>;
+  /** The number of the enumeration in file/file.h. */
+  takeLock(fd: number): Promise<number>;
   /** At once. */
   leaseStands(fd: number): boolean;
 

@@ -1,13 +1,14 @@
 // An open file of the real disk.
-import type { DiskFile, DiskStat, FileLease, SetStat } from "@runnel/shared";
+import type { DiskFile, DiskStat, FileLease, FileLock, SetStat } from "@runnel/shared";
 import { coreAddon } from "./core-addon.ts";
 import { checkRoom, checkSize, statChangeArguments } from "./disk-arguments.ts";
 import { LeasedFiles } from "./leased-files.ts";
 import { HeldDescriptor } from "./held-descriptor.ts";
 import { readStat } from "./stat-record.ts";
 
-// The numbers of the enumeration in file/file.h.
+// The numbers of the enumerations in file/file.h.
 const LEASES: readonly FileLease[] = ["taken", "writer", "refused"];
+const LOCKS: readonly FileLock[] = ["taken", "held", "refused"];
 const LEASED = new LeasedFiles();
 
 export class RealFile implements DiskFile {
@@ -84,6 +85,10 @@ export class RealFile implements DiskFile {
     const lease = LEASES[await this.use("take lease", (fd) => this.#core.takeLease(fd))] ?? "refused";
     if (lease === "taken") LEASED.add(this, () => this.#core.leaseStands(this.fd), wanted);
     return lease;
+  }
+
+  async takeLock(): Promise<FileLock> {
+    return LOCKS[await this.use("take lock", (fd) => this.#core.takeLock(fd))] ?? "refused";
   }
 
   async close(): Promise<void> {

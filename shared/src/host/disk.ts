@@ -60,6 +60,12 @@ export interface DiskSpace {
  */
 export type FileLease = "taken" | "writer" | "refused";
 
+/**
+ * Outcome of asking for a lock: it is taken; another opening of the file, of any process, has it; or system or file
+ * system have no such locks.
+ */
+export type FileLock = "taken" | "held" | "refused";
+
 /** An open regular file. Close it exactly once. */
 export interface DiskFile {
   /** The descriptor, for core.node's and drive.node's own threads; -1 where there is none (simulated). */
@@ -89,6 +95,11 @@ export interface DiskFile {
    * somebody waits: close the file soon then.
    */
   takeLease(wanted: () => void): Promise<FileLease>;
+  /**
+   * Locks the file until it is closed, which the end of the process does too; never waits (POSIX: flock(2)). Whoever
+   * asks for no lock does not notice.
+   */
+  takeLock(): Promise<FileLock>;
   close(): Promise<void>;
 }
 

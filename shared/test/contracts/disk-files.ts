@@ -144,6 +144,19 @@ export function describeFiles(context: DiskContext): void {
       expect(await readFile(context.root, "a")).toBe("x".repeat(50));
     });
 
+    test("locks a file for one opening until that is closed, where the disk has locks, and hides nothing", async () => {
+      await writeFile(context.root, "a", "text");
+      const [file, other] = [await context.root.open("a", "write"), await context.root.open("a", "read")];
+      const first = await file.takeLock();
+      if (first === "refused") return void (await Promise.all([file.close(), other.close()]));
+      expect(first).toBe("taken");
+      expect(await other.takeLock()).toBe("held");
+      expect(textOf(await other.read(0, 100))).toBe("text");
+      await file.close();
+      expect(await other.takeLock()).toBe("taken");
+      await other.close();
+    });
+
     test("keeps a leased file from being written to until it is closed, and says that somebody waits", async () => {
       await writeFile(context.root, "a", "as it was");
       const writer = await context.root.open("a", "write");

@@ -79,6 +79,16 @@ Napi::Value LeaseStandsOf(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), LeaseStands(IntArgument(info, 0)));
 }
 
+Napi::Value TakeLockOf(const Napi::CallbackInfo& info) {
+  return StartJob(
+      info.Env(), Lane::kQuick, Lock::kRefused, {},
+      [fd = IntArgument(info, 0)](Lock& lock) {
+        lock = TakeLock(fd);
+        return 0;
+      },
+      NumberResult<Lock>);
+}
+
 Napi::Value Close(const Napi::CallbackInfo& info) {
   return StartJob(info.Env(), Lane::kQuick, {}, [fd = IntArgument(info, 0)] { return CloseFile(fd); });
 }
@@ -96,6 +106,7 @@ void ExportFile(Napi::Env env, Napi::Object exports) {
   exports.Set("handleFile", Napi::Function::New<HandleOfFile>(env));
   exports.Set("takeLease", Napi::Function::New<TakeLeaseOf>(env));
   exports.Set("leaseStands", Napi::Function::New<LeaseStandsOf>(env));
+  exports.Set("takeLock", Napi::Function::New<TakeLockOf>(env));
   exports.Set("close", Napi::Function::New<Close>(env));
   exports.Set("descriptorLimit", Napi::Number::New(env, static_cast<double>(DescriptorLimit())));
 }

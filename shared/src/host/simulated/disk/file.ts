@@ -1,6 +1,6 @@
 // An open file of the simulated disk.
 import { RunnelError } from "../../../errors.ts";
-import type { DiskFile, DiskStat, FileLease, SetStat } from "../../disk.ts";
+import type { DiskFile, DiskStat, FileLease, FileLock, SetStat } from "../../disk.ts";
 import { type Content, PAGE_BYTES } from "./content.ts";
 import type { Inode } from "./inode.ts";
 import type { SimulatedStorage } from "./storage.ts";
@@ -103,6 +103,12 @@ export class SimulatedFile implements DiskFile {
     if (this.#inode.writers > 0 || leases.isWanted) return "writer";
     leases.take(this, wanted);
     return "taken";
+  }
+
+  /** There is one process: its locks are not told apart from those of the one that was killed. */
+  async takeLock(): Promise<FileLock> {
+    await this.#turn("takeLock");
+    return "refused";
   }
 
   async close(): Promise<void> {
