@@ -3,6 +3,7 @@
 // to the same nodes; where they do not, the row follows the tree, and the next comparison tells what has become of the
 // file [F31].
 import type { NodeState } from "@runnel/shared";
+import { isRunnelError } from "@runnel/shared";
 import type { DiskRow } from "../../../meta/meta-store.ts";
 import type { LiveTree } from "./live-tree.ts";
 import type { FoundEntry } from "../disk/found.ts";
@@ -54,7 +55,17 @@ async function drop(tree: LiveTree, row: DiskRow): Promise<void> {
 async function bindAsIs(tree: LiveTree, folder: number, name: string, state: NodeState): Promise<void> {
   const path = await tree.rows.pathOfName(folder, name);
   if (path === undefined) return;
-  await tree.bind(await rowFor(tree, { folder, name }, state, await tree.find(path)));
+  await tree.bind(await rowFor(tree, { folder, name }, state, await findUncovered(tree, path)));
+}
+
+/** Below another file system that was mounted meanwhile nothing can be seen: the next comparison passes over it. */
+async function findUncovered(tree: LiveTree, path: string): Promise<FoundEntry | undefined> {
+  try {
+    return await tree.find(path);
+  } catch (error) {
+    if (isRunnelError(error, "Unavailable")) return undefined;
+    throw error;
+  }
 }
 
 async function rowFor(

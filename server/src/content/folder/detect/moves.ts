@@ -107,7 +107,9 @@ export class Moves {
     try {
       isStillThere = isSameHandle(await root.handle(path), found.handle);
     } catch (error) {
-      if (!isRunnelError(error, "NotFound", "NotFolder")) throw error;
+      if (!isRunnelError(error, "NotFound", "NotFolder", "Unavailable")) throw error;
+      // Another file system covers it: a further name may be there still.
+      isStillThere = error.kind === "Unavailable" && found.stat.type !== "folder" && found.stat.nlink > 1;
     }
     if (isStillThere && found.stat.type === "folder") return undefined;
     return { one, source, isLink: isStillThere };

@@ -1,6 +1,7 @@
 // Names that no probe takes for a part of the volume.
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { ROOT_NODE } from "@runnel/shared";
+import { DiskRows } from "../../../../src/content/folder/disk/disk-rows.ts";
 import { FOLDER, type TestVolume, startedVolume } from "../test-volume.ts";
 
 let volume: TestVolume;
@@ -33,5 +34,25 @@ describe("a probe", () => {
     await volume.settle();
     expect((await volume.meta.list(ROOT_NODE, "", 10)).map(({ name }) => name)).toEqual(["disk"]);
     expect(volume.store.status().excluded.examples).toContain("disk (another file system)");
+  });
+
+  test("gets to its end where a file system was mounted over names that had moved or whose rows were lost", async () => {
+    await started();
+    const disk = await volume.make(ROOT_NODE, "disk", { type: "folder", mode: 0o755 });
+    for (const name of ["moved", "linked", "lost"]) await volume.file(disk, name, name);
+    await volume.settle();
+    const rows = new DiskRows(volume.meta);
+    const row = await rows.get(disk, "lost");
+    if (row !== undefined) rows.remove(row);
+    await rows.store((await volume.meta.facts()).appliedSeq);
+    await volume.store.close();
+    await volume.other.rename("disk/moved", "moved", "keep");
+    await volume.other.link("disk/linked", "linked");
+    volume.disk.mountOver(`${FOLDER}/disk`);
+    await volume.start();
+    await volume.settle(10_000);
+    expect(volume.store.status().isScanning).toBe(false);
+    const names = ["disk", "disk/linked", "disk/lost", "linked", "moved"];
+    expect([...(await volume.tree()).keys()].sort()).toEqual(names);
   });
 });
