@@ -32,7 +32,7 @@ export class ServingLock {
       const file = await root.open(path, "create", NOTE_MODE);
       try {
         await mustBeFree(disk, root, path, what, file);
-        // Its holder may have removed it since it was opened: it locks nothing then.
+        // A holder may have removed it since it was opened: then the lock keeps nobody out.
         if (await isAt(root, path, file)) {
           const own = await noteOf(disk, process.pid);
           const bytes = Buffer.from(JSON.stringify(own ?? { pid: process.pid, started: "", boot: "" }));

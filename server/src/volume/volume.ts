@@ -269,7 +269,7 @@ export class Volume {
     return { ...committed, acknowledged: this.acknowledged(committed.result.seq, holder, id?.n ?? 0) };
   }
 
-  /** What the content store has at a name, or in a folder, may be in the way. */
+  /** Asks the content store whether it has something in the way, at a name or in a folder. */
   #checkPlace(operation: Operation): Promise<void> | undefined {
     const { content } = this;
     if (operation.op === "remove") return operation.isFolder ? content.checkExcluded(operation.node) : undefined;
