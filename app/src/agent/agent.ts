@@ -83,7 +83,7 @@ export class Agent {
     const failed = (error: RunnelError): void => log.warn({ kind: error.kind }, "the history is not kept");
     this.history = new History({ clock, mounts, open, failed });
     const lately = (limit: number): ViewItem[] => this.history.lately(limit);
-    this.views = new Views({ clock, mounts, lost: () => this.#lost, lately });
+    this.views = new Views({ clock, mounts, lost: () => this.#lost, resting: () => this.#resting, lately });
   }
 
   /** True while nothing is mounted, and nothing is about to be. */
@@ -168,7 +168,8 @@ export class Agent {
   async #open(settings: MountSettings): Promise<Mount> {
     const { url, mountpoint } = settings;
     // Recorded before it is there: a crash on the way leaves a mount that the next agent knows of.
-    this.#lost = this.#lost.filter((record) => record.mountpoint !== mountpoint);
+    const left = this.#lost.filter((record) => record.mountpoint === mountpoint);
+    this.#lost = this.#lost.filter((record) => !left.includes(record));
     const place = placeOf({ settings });
     const mounting = recordOf({ settings });
     this.#mounting.push(mounting);
@@ -183,6 +184,9 @@ export class Agent {
       void mount.ended.then((reason) => this.#forget(mount, reason));
       await this.#guard(mount);
       return mount;
+    } catch (error) {
+      this.#lost.push(...left);
+      throw error;
     } finally {
       this.#mounting = this.#mounting.filter((record) => record !== mounting);
       this.#recordIfPossible();

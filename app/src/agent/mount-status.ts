@@ -127,6 +127,8 @@ export const MountStatus = z.object({
   unsentBytes: count,
   /** Changes of names and attributes that the server does not have yet. */
   unsentNames: count,
+  /** Saves that programs wait for: their contents are on their way. */
+  awaitedFiles: count,
   /** Whom a commit waits for now, and until when (wall clock, ms). */
   waiting: z.array(z.object({ operation: z.string(), for: z.array(z.string()), untilMs: count })),
   /**
@@ -138,6 +140,8 @@ export const MountStatus = z.object({
   problems: z.array(z.string()),
   /** Files and folders that are kept here, since a person pinned them. */
   pins: z.array(PinStatus),
+  /** Bytes that pins need beyond what the cache may take. */
+  pinsLackBytes: count,
   cacheBytes: count,
   /** The most that cached contents may take. */
   cacheLimitBytes: count,
@@ -157,6 +161,8 @@ const RowPin = z.object({
   path: z.string(),
   isOwn: z.boolean(),
   isComplete: z.boolean(),
+  /** Share of its bytes that is here, at most 1; null where a folder above was pinned. */
+  share: count.nullable(),
 });
 /** A file or folder in a folder, as a person is shown it. */
 export const FolderRow = z.object({

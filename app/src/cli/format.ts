@@ -37,6 +37,11 @@ export function formatCount(count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
+/** Says how the cache of a drive gets more space. */
+export function moreSpaceFor(mountpoint: string): string {
+  return `More space for the cache: runnel set ${mountpoint} --cache-size SIZE`;
+}
+
 interface UnsentOrUnknown {
   unsentFiles: number | null;
   unsentNames: number | null;

@@ -44,11 +44,11 @@ export function headOfState(state: AgentState): Head {
     case "live":
       return state.head;
     case "starting":
-      return { state: "working", sentence: "Runnel is starting.", next: null };
+      return { state: "working", sentence: "Runnel is starting.", next: null, act: null };
     case "stopped":
-      return { state: "paused", sentence: "Runnel was stopped.", next: "Choose Start in the menu." };
+      return { state: "paused", sentence: "Runnel was stopped.", next: "Choose Start in the menu.", act: null };
     case "failed":
-      return { state: "attention", sentence: state.sentence, next: "It is tried again by itself." };
+      return { state: "attention", sentence: state.sentence, next: "It is tried again by itself.", act: null };
   }
 }
 

@@ -1,7 +1,7 @@
 // Schemas that several verbs share.
 import { z } from "zod";
 import { MountStatistics, UnsentFile } from "../agent/mount-status.ts";
-import { type Head, VIEW_STATES } from "../agent/view/head.ts";
+import { type Head, HEAD_ACTS, VIEW_STATES } from "../agent/view/head.ts";
 
 export const text = z.string().max(8192);
 export const count = z.number();
@@ -18,6 +18,7 @@ export const HeadSchema: z.ZodType<Head> = z.object({
   state: z.enum(VIEW_STATES),
   sentence: z.string(),
   next: z.string().nullable(),
+  act: z.enum(HEAD_ACTS).nullable(),
 });
 
 export const MeasuredMounts = z.object({ mounts: z.array(Place.extend({ statistics: MountStatistics })) });

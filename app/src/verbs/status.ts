@@ -4,7 +4,7 @@ import { quoted } from "../agent/control/quoted.ts";
 import { MountStatus, type PinStatus } from "../agent/mount-status.ts";
 import { headOf } from "../agent/view/head.ts";
 import { askRunningAgent } from "../cli/agent-connection.ts";
-import { formatBytes, formatCount } from "../cli/format.ts";
+import { formatBytes, formatCount, moreSpaceFor } from "../cli/format.ts";
 import { addVerb } from "../cli/verb.ts";
 import { watchAgent } from "../cli/watch-agent.ts";
 import { count, HeadSchema, Place, text } from "./schemas.ts";
@@ -103,6 +103,7 @@ function describeMount(mount: MountStatus): string[] {
   for (const conflict of mount.conflicts) lines.push(`  ${describeConflict(conflict)}`);
   for (const pin of mount.pins) lines.push(`  ${describePin(pin)}`);
   for (const problem of mount.problems) lines.push(`  ${problem}`);
+  if (mount.pinsLackBytes > 0) lines.push(`  ${moreSpaceFor(quoted(mount.mountpoint))}`);
   if (mount.server !== null) lines.push(...describeServer(mount.server).map((line) => `  ${line}`));
   return lines;
 }

@@ -63,7 +63,7 @@ test("a view is shown as its sentence, its drives and what moves, with what is l
   const drive = { key: "/mnt/docs", url: "ws://h/docs", sentence: "Connected." };
   expect(
     describeView({
-      head: { state: "working", sentence: "Uploading 1 file.", next: null },
+      head: { state: "working", sentence: "Uploading 1 file.", next: null, act: null },
       lists: { drives: [drive], transfers: Array.from({ length: 12 }, (_, id) => ({ ...transfer, key: `${id}` })) },
       omitted: { transfers: 5 },
     }).slice(0, 6),

@@ -187,25 +187,31 @@ setTimeout(() => process.exit(7), 20);`;
     client.close();
   });
 
-  test("maps a kept drive again later when it cannot now, and forgets one that is unmounted meanwhile", async () => {
-    const { home, mountpoint } = makePlace();
-    const record = { url: "ws://127.0.0.1:1/nowhere", mountpoint, isResting: true };
-    mkdirSync(home, { mode: 0o700 });
-    writeFileSync(join(home, "mounts.json"), JSON.stringify([record]));
-    const agent = startFakeAgent(home);
-    await agent.firstLine;
-    const client = await connectTo(home);
-    const place = { url: record.url, mountpoint };
-    expect(await client.ask("reconnect", {})).toEqual({
-      mapped: [],
-      failed: [{ ...place, sentence: "The server cannot be reached." }],
-    });
-    expect((await client.ask("status", {})).resting).toEqual([place]);
-    await client.ask("unmount", { mountpoint, force: false });
-    expect((await client.ask("status", {})).resting).toEqual([]);
-    expect(JSON.parse(readFileSync(join(home, "mounts.json"), "utf8"))).toEqual([]);
-    client.close();
-  });
+  test.each([
+    ["kept", "resting", true],
+    ["lost", "lost", false],
+  ] as const)(
+    "maps a %s drive again later when it cannot now, and forgets it when asked",
+    async (_, list, isResting) => {
+      const { home, mountpoint } = makePlace();
+      const record = { url: "ws://127.0.0.1:1/nowhere", mountpoint, isResting };
+      mkdirSync(home, { mode: 0o700 });
+      writeFileSync(join(home, "mounts.json"), JSON.stringify([record]));
+      const agent = startFakeAgent(home);
+      await agent.firstLine;
+      const client = await connectTo(home);
+      const place = { url: record.url, mountpoint };
+      expect(await client.ask("reconnect", {})).toEqual({
+        mapped: [],
+        failed: [{ ...place, sentence: "The server cannot be reached." }],
+      });
+      expect((await client.ask("status", {}))[list]).toEqual([place]);
+      await client.ask("unmount", { mountpoint, force: false });
+      expect((await client.ask("status", {}))[list]).toEqual([]);
+      expect(JSON.parse(readFileSync(join(home, "mounts.json"), "utf8"))).toEqual([]);
+      client.close();
+    },
+  );
 
   test("unmounts and leaves neither socket nor record when it ends", async () => {
     const { home, mountpoint } = makePlace();

@@ -239,6 +239,7 @@ test("is refused beyond the budget with what lacks, beside other pins; what lies
   change([], fileOf(SMALL, SMALL_BYTES + 100));
   await settled();
   expect(pins.problems()).toEqual([expect.stringContaining("needs 90 B more than the cache may take")]);
+  expect(pins.lackingBytes()).toBe(90);
   expect(asked).toEqual([SMALL, LARGE]);
   change([], fileOf(SMALL, SMALL_BYTES));
   await settled();

@@ -26,8 +26,9 @@ beforeEach(async () => {
   replica = openReplica(":memory:", "boot 1");
   replica.reset("e".repeat(32), makeState(ROOT_NODE, "folder", 0));
   seq = 0;
-  const pin = { node: PINNED, path: "b" };
-  const pins = { keptBy: (node: number) => (node === PINNED ? { pin, isComplete: false } : undefined) };
+  const [all, here] = [FILES.b, FILES.b / 4].map((bytes) => ({ files: 1, bytes }));
+  const kept = { pin: { node: PINNED, path: "b" }, isComplete: false, all, here };
+  const pins = { keptBy: (node: number) => (node === PINNED ? kept : undefined) };
   const pauses = { rowOf: (node: number) => (node === PINNED + 1 ? { isOwn: true, until: "until 8:00" } : null) };
   list = new FolderList({ replica, cache, clock, pauses, pins: pins as unknown as Pins });
   for (const [index, [name, sizeBytes]] of Object.entries(FILES).entries()) put(name, PINNED + index, sizeBytes);
@@ -65,11 +66,11 @@ test("says what of a file is here, and what is pinned or paused", async () => {
   const { total, rows } = list.page(ROOT_NODE, { from: 0, count: 10, order: "name" });
   expect(total).toBe(4);
   expect(rows.map(({ pause }) => pause?.until)).toEqual([undefined, "until 8:00", undefined, undefined]);
-  expect(rows.map(({ index, name, hereBytes, pin }) => [index, name, hereBytes, pin?.path])).toEqual([
-    [0, "z-folder", null, undefined],
-    [1, "A", 40, undefined],
-    [2, "b", 0, "b"],
-    [3, "c", 0, undefined],
+  expect(rows.map(({ index, name, hereBytes, pin }) => [index, name, hereBytes, pin?.path, pin?.share])).toEqual([
+    [0, "z-folder", null, undefined, undefined],
+    [1, "A", 40, undefined, undefined],
+    [2, "b", 0, "b", 0.25],
+    [3, "c", 0, undefined, undefined],
   ]);
 });
 

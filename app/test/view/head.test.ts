@@ -1,7 +1,14 @@
 // The one sentence about all drives: the worst state wins, and each says what to do.
 import { describe, expect, test } from "@jest/globals";
 import { formatLeft } from "../../src/agent/view/format-left.ts";
-import { type DriveFacts, type HeadFacts, headOf, VIEW_STATES, type ViewState } from "../../src/agent/view/head.ts";
+import {
+  type DriveFacts,
+  type HeadFacts,
+  headOf,
+  type HeadAct,
+  VIEW_STATES,
+  type ViewState,
+} from "../../src/agent/view/head.ts";
 
 const DRIVE: DriveFacts = {
   url: "ws://h/docs",
@@ -36,8 +43,8 @@ function head(...facts: readonly Partial<HeadFacts>[]): ReturnType<typeof headOf
 }
 
 describe("the head", () => {
-  test.each<[string, Partial<HeadFacts>, string, string | null]>([
-    ["no drive", {}, "No drives are mounted.", "Map one: runnel mount ws://HOST:PORT/VOLUME MOUNTPOINT"],
+  test.each<[string, Partial<HeadFacts>, string, string | null, (HeadAct | null)?]>([
+    ["no drive", {}, "No drives are mounted.", "Map one: runnel mount ws://HOST:PORT/VOLUME MOUNTPOINT", "add"],
     ["nothing to do", FACTS.fine, "Everything is saved on the server.", null],
     [
       "a drive to be read only",
@@ -76,8 +83,9 @@ describe("the head", () => {
       },
       `Paused until 14:00: ${DRIVE.mountpoint}/Films. 2 changes wait.`,
       "Resume it to go on: runnel resume",
+      "resume",
     ],
-    ["a pause", FACTS.paused, "Paused until 14:00.", "Resume it to go on: runnel resume"],
+    ["a pause", FACTS.paused, "Paused until 14:00.", "Resume it to go on: runnel resume", "resume"],
     [
       "no server",
       FACTS.offline,
@@ -95,28 +103,44 @@ describe("the head", () => {
       FACTS.attention,
       "report.docx was changed in two places. Both are kept.",
       "Compare the two: runnel status names the other.",
+      "conflicts",
     ],
     [
       "a server that refuses",
       { drives: [{ ...DRIVE, state: "offline", refusal: "This device was revoked." }] },
       "/mnt/docs: This device was revoked.",
       "See more: runnel status",
+      "drives",
     ],
     [
       "a drive that was lost",
       { lost: [{ url: "ws://h/docs", mountpoint: "/mnt/docs" }] },
       "The agent ended without unmounting /mnt/docs.",
       "Map it again: runnel mount ws://h/docs /mnt/docs",
+      "drives",
+    ],
+    [
+      "two conflicts",
+      { drives: [{ ...DRIVE, conflicts: [{ path: "a" }, { path: "b" }] }] },
+      "a was changed in two places. Both are kept. And 1 more.",
+      "See more: runnel status",
+      "conflicts",
     ],
     [
       "several",
       { drives: [{ ...DRIVE, problems: ["The disk is full.", "It is damaged."] }] },
       "The disk is full. And 1 more.",
       "See more: runnel status",
+      "drives",
     ],
-  ])("says of %s what it is and what to do", (_what, facts, sentence, next) => {
-    expect(head(facts)).toMatchObject({ sentence, next });
-  });
+  ])(
+    "says of %s what it is and what to do, at a terminal and in a window",
+    (_what, facts, sentence, next, act = null) => {
+      expect(head(facts)).toMatchObject({ sentence, next, act });
+      // Where a command is named, a window has something else.
+      expect(next?.includes("runnel") ?? false).toBe(act !== null);
+    },
+  );
 
   test.each(VIEW_STATES.flatMap((one) => VIEW_STATES.map((other) => [one, other] as const)))(
     "of a drive that is %s and one that is %s has the worse state",

@@ -13,7 +13,7 @@ import {
   VIEW_LISTS,
 } from "../../src/agent/view/view-state.ts";
 
-const HEAD: Head = { state: "fine", sentence: "Everything is saved on the server.", next: null };
+const HEAD: Head = { state: "fine", sentence: "Everything is saved on the server.", next: null, act: null };
 
 function itemsOf(count: number, text: string): ViewItem[] {
   return Array.from({ length: count }, (_, index) => ({ key: `${index}`, path: text }) as ViewItem);

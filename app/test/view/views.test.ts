@@ -36,6 +36,9 @@ function moving(id: number, doneBytes = 0, path = "a"): LiveTransfer {
   return { id, direction: "up", path, doneBytes, ...rest };
 }
 
+const LEFT = { url: "ws://localhost:1/docs", mountpoint: "/mnt/left" };
+const KEPT = { url: "ws://localhost:1/films", mountpoint: "/mnt/films" };
+
 function rig(): { clock: SimulatedClock; mount: FakeMount; views: Views; asked(): number } {
   const clock = new SimulatedClock();
   const mount = new FakeMount(SETTINGS);
@@ -45,7 +48,7 @@ function rig(): { clock: SimulatedClock; mount: FakeMount; views: Views; asked()
     asked++;
     return listed();
   };
-  const views = new Views({ clock, mounts: () => [mount], lost: () => [], lately: () => [] });
+  const views = new Views({ clock, mounts: () => [mount], lost: () => [], resting: () => [], lately: () => [] });
   return { clock, mount, views, asked: () => asked };
 }
 
@@ -78,6 +81,21 @@ describe("a follower", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  test("sees the drives that are not mapped now, and why", async () => {
+    const clock = new SimulatedClock();
+    const deps = { clock, mounts: () => [], lost: () => [LEFT], resting: () => [KEPT], lately: () => [] };
+    const follower = new Follower();
+    const following = new Views(deps).follow(["unmapped", "drives"], follower.call);
+    await clock.advance(1);
+    const unmapped = [
+      { key: LEFT.mountpoint, url: LEFT.url, isLost: true },
+      { key: KEPT.mountpoint, url: KEPT.url, isLost: false },
+    ];
+    expect(follower.parts).toMatchObject([{ snapshot: { head: { act: "drives" }, lists: { unmapped, drives: [] } } }]);
+    follower.ending.abort();
+    await following;
+  });
+
   test("gets the lists that it wants", async () => {
     const { clock, views } = rig();
     const follower = new Follower();
@@ -96,14 +114,14 @@ describe("a follower", () => {
     follower.reads = promise;
     const following = views.follow(VIEW_LISTS, follower.call);
     for (let id = 0; id < 1000; id++) {
-      mount.moving = Array.from({ length: 50 }, (_, index) => moving(id * 50 + index, id));
+      mount.moving = Array.from({ length: 100 }, (_, index) => moving(id * 100 + index, id));
       await clock.advance(100);
     }
     expect(follower.parts).toHaveLength(1);
     follower.reads = Promise.resolve();
     resolve();
     await clock.advance(300);
-    mount.moving = Array.from({ length: 50 }, (_, index) => moving(90_000 + index));
+    mount.moving = Array.from({ length: 100 }, (_, index) => moving(900_000 + index));
     await clock.advance(300);
     expect(follower.parts).toHaveLength(3);
     expect(follower.parts[2]).toMatchObject({ snapshot: { lists: { transfers: expect.any(Array) } } });

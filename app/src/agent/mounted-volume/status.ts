@@ -5,6 +5,7 @@ import type { DrivePause } from "../pauses/drive-pause.ts";
 import type { FolderPauses } from "../pauses/folder-pauses.ts";
 import type { WriteBack } from "../changes/write-back.ts";
 import type { OwnChanges } from "../changes/own-changes.ts";
+import type { Saves } from "../drive/saving/saves.ts";
 import type { UnsentSaves } from "../drive/saving/unsent.ts";
 import type { FullDisks } from "../full-disks.ts";
 import type { Session } from "../wire/session.ts";
@@ -19,6 +20,7 @@ export interface StatusDeps extends Pick<
 > {
   session: Session;
   unsent: UnsentSaves;
+  saves: Pick<Saves, "countAwaited">;
   writeBack: Pick<WriteBack, "budget">;
   changes: OwnChanges;
   fullDisks: FullDisks;
@@ -61,6 +63,7 @@ export async function statusOf(deps: StatusDeps, asksServer: boolean): Promise<M
     mode,
     ...waiting,
     unsentBytes: unsent.reduce((sum, commit) => sum + commit.sizeBytes, 0),
+    awaitedFiles: deps.saves.countAwaited(),
     waiting: deps.changes.waiting(),
     conflicts: deps.conflicts.list(),
     problems: [
@@ -72,6 +75,7 @@ export async function statusOf(deps: StatusDeps, asksServer: boolean): Promise<M
       ...incidents.problems(),
     ],
     pins: deps.pins.status(),
+    pinsLackBytes: deps.pins.lackingBytes(),
     cacheBytes: deps.cache.usedBytes(),
     cacheLimitBytes: settings.cacheBytes,
     isKept: settings.isKept === true,

@@ -63,7 +63,7 @@ export class Pins {
       ...deps,
       isHere: (state) => this.#isHere(state),
       trees: () => this.#trees,
-      isTooLarge: () => this.#lackingBytes() > 0,
+      isTooLarge: () => this.lackingBytes() > 0,
     });
   }
 
@@ -118,7 +118,7 @@ export class Pins {
   }
 
   /** Returns the pin of a node, and whether all of that is here. */
-  keptBy(node: number): Pick<KeptTree, "pin" | "isComplete"> | undefined {
+  keptBy(node: number): Pick<KeptTree, "pin" | "isComplete" | "all" | "here"> | undefined {
     return this.#trees.length === 0 ? undefined : this.#treeAt(node, new Set());
   }
 
@@ -154,14 +154,19 @@ export class Pins {
     return this.#trees.map((tree) => ({ ...statusOf(tree), isComplete: tree.isComplete && !this.#lacksOfLate(tree) }));
   }
 
+  /** Returns what pins together need beyond what the cache may take; what lies in several counts once. */
+  lackingBytes(): number {
+    return this.#lackingOf((this.#outermost ??= this.#outermostOf(this.#trees)));
+  }
+
   /** Says what keeps pins from being filled, a sentence each. */
   problems(): string[] {
     const { cacheBytes } = this.#deps.settings;
     const problems: string[] = [];
-    const lacking = this.#lackingBytes();
+    const lacking = this.lackingBytes();
     if (lacking > 0)
       problems.push(
-        `What is pinned needs ${shown(lacking)} more than the cache may take (${shown(cacheBytes)}). Unpin something, or let the cache take more: runnel set --cache-size.`,
+        `What is pinned needs ${shown(lacking)} more than the cache may take (${shown(cacheBytes)}). Unpin something, or let the cache take more.`,
       );
     const failed = this.#trees.flatMap((tree) => [...tree.failed]).filter(([, sentence]) => sentence !== "");
     const [first] = failed;
@@ -320,8 +325,8 @@ export class Pins {
     await list.replace(replica.facts()?.epoch ?? "", pins);
   }
 
-  /** Bytes that pins together need beyond what the cache may take; what lies in several counts once. */
-  #lackingBytes(outermost: readonly KeptTree[] = (this.#outermost ??= this.#outermostOf(this.#trees))): number {
+  /** Bytes that outermost pins need beyond what the cache may take. */
+  #lackingOf(outermost: readonly KeptTree[]): number {
     const bytes = outermost.reduce((sum, { all }) => sum + all.bytes, 0);
     return Math.max(0, bytes - this.#deps.settings.cacheBytes);
   }
@@ -338,13 +343,13 @@ export class Pins {
   async #checkSpace(tree: KeptTree): Promise<void> {
     const { cache, cacheRoot, settings } = this.#deps;
     const { cacheBytes } = settings;
-    const lacking = this.#lackingBytes(this.#outermostOf([...this.#trees, tree]));
+    const lacking = this.#lackingOf(this.#outermostOf([...this.#trees, tree]));
     const what = tree.pin.path === "" ? "The whole drive" : tree.pin.path;
     if (lacking > 0)
       throw new RunnelError(
         "Quota",
         "pin",
-        `${what} (${shown(tree.all.bytes)}) is not pinned: it needs ${shown(lacking)} more than the cache may take (${shown(cacheBytes)}) beside what is pinned already. Unpin something, or let the cache take more: runnel set --cache-size.`,
+        `${what} (${shown(tree.all.bytes)}) is not pinned: it needs ${shown(lacking)} more than the cache may take (${shown(cacheBytes)}) beside what is pinned already. Unpin something, or let the cache take more.`,
       );
     const { availableBytes } = await cacheRoot.space();
     // The cache may have some of it already; the rest gives way to it.

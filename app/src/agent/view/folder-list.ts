@@ -3,6 +3,7 @@
 import { type Clock, type NodeState, NS_PER_MS } from "@runnel/shared/base";
 import type { Cache } from "../cache/cache.ts";
 import type { FolderPage, FolderRow } from "../mount-status.ts";
+import type { KeptTree } from "../pins/kept-tree.ts";
 import type { Pins } from "../pins/pins.ts";
 import type { Replica } from "../replica/replica.ts";
 
@@ -88,8 +89,14 @@ export class FolderList {
 
   #pinOf(node: number): FolderRow["pin"] {
     const kept = this.#deps.pins.keptBy(node);
-    return kept === undefined
-      ? null
-      : { path: kept.pin.path, isOwn: kept.pin.node === node, isComplete: kept.isComplete };
+    if (kept === undefined) return null;
+    const { pin, isComplete } = kept;
+    const isOwn = pin.node === node;
+    return { path: pin.path, isOwn, isComplete, share: isOwn ? shareOf(kept) : null };
   }
+}
+
+function shareOf({ isComplete, all, here }: Pick<KeptTree, "isComplete" | "all" | "here">): number {
+  if (isComplete) return 1;
+  return all.bytes === 0 ? 0 : here.bytes / all.bytes;
 }

@@ -8,11 +8,17 @@ import type { LiveTransfer } from "./transfers.ts";
 export const VIEW_STATES = ["fine", "working", "paused", "offline", "attention"] as const;
 export type ViewState = (typeof VIEW_STATES)[number];
 
+/** Acts that a person may do next. */
+export const HEAD_ACTS = ["add", "drives", "conflicts", "resume"] as const;
+export type HeadAct = (typeof HEAD_ACTS)[number];
+
 export interface Head {
   state: ViewState;
   sentence: string;
-  /** Something that a person can do; null when there is nothing to do. */
+  /** Something that a person can do, at a terminal where it takes a command; null when there is nothing to do. */
   next: string | null;
+  /** The same for a window: to map a drive, to look at the drives or the conflicts, to resume; null without a command. */
+  act: HeadAct | null;
 }
 
 /** A drive, as far as the sentence depends on it. */
@@ -38,6 +44,8 @@ export interface HeadFacts {
 }
 
 const SEE_STATUS = "See more: runnel status";
+const NOTHING_TO_DO = { next: null, act: null };
+const WORKING = { state: "working", ...NOTHING_TO_DO } as const;
 
 export function headOf({ drives, lost, transfers }: HeadFacts): Head {
   const heads = [
@@ -50,22 +58,25 @@ export function headOf({ drives, lost, transfers }: HeadFacts): Head {
   const [first] = worst;
   if (first === undefined) return fineHead(drives);
   if (worst.length === 1) return first;
-  return { ...first, sentence: `${first.sentence} And ${worst.length - 1} more.`, next: SEE_STATUS };
+  const act = worst.every((head) => head.act === first.act) ? first.act : "drives";
+  return { ...first, sentence: `${first.sentence} And ${worst.length - 1} more.`, next: SEE_STATUS, act };
 }
 
 function lostHead({ url, mountpoint }: { url: string; mountpoint: string }): Head {
   const sentence = `The agent ended without unmounting ${mountpoint}.`;
-  return { state: "attention", sentence, next: `Map it again: runnel mount ${url} ${quoted(mountpoint)}` };
+  const next = `Map it again: runnel mount ${url} ${quoted(mountpoint)}`;
+  return { state: "attention", sentence, next, act: "drives" };
 }
 
 function attentionOf({ mountpoint, refusal, problems, conflicts }: DriveFacts): Head[] {
   const state = "attention";
+  const see = { state, next: SEE_STATUS, act: "drives" } as const;
   return [
-    ...(refusal === null ? [] : [{ state, sentence: `${mountpoint}: ${refusal}`, next: SEE_STATUS } as const]),
-    ...problems.map((sentence) => ({ state, sentence, next: SEE_STATUS }) as const),
+    ...(refusal === null ? [] : [{ ...see, sentence: `${mountpoint}: ${refusal}` }]),
+    ...problems.map((sentence) => ({ ...see, sentence })),
     ...conflicts.map(({ path }) => {
       const sentence = `${path} was changed in two places. Both are kept.`;
-      return { state, sentence, next: "Compare the two: runnel status names the other." } as const;
+      return { state, sentence, next: "Compare the two: runnel status names the other.", act: "conflicts" } as const;
     }),
   ];
 }
@@ -78,7 +89,8 @@ function offlineHead(drives: readonly DriveFacts[]): Head | undefined {
   const waiting = unsentOf(offline);
   const which = offline.length === drives.length ? "Offline." : `Offline: ${namesOf(offline)}.`;
   const rest = waiting === 0 ? "Files in the cache can be read." : `${countOf(waiting)} and will be sent.`;
-  return { state: "offline", sentence: `${which} ${rest}`, next: "It goes on by itself once the server answers." };
+  const next = "It goes on by itself once the server answers.";
+  return { state: "offline", sentence: `${which} ${rest}`, next, act: null };
 }
 
 function pausedHead(drives: readonly DriveFacts[]): Head | undefined {
@@ -97,6 +109,7 @@ function pausedHead(drives: readonly DriveFacts[]): Head | undefined {
     state: "paused",
     sentence: waiting === 0 ? which : `${which} ${countOf(waiting)}.`,
     next: "Resume it to go on: runnel resume",
+    act: "resume",
   };
 }
 
@@ -113,13 +126,13 @@ function workingHead(drives: readonly DriveFacts[], transfers: HeadFacts["transf
     const left = longestLeft(transfers);
     const time = left === undefined ? "" : `, ${formatLeft(left)} left`;
     const waiting = waitsFor.length === 0 ? "" : ` Waiting for ${waitsFor.slice(0, 3).join(", ")}.`;
-    return { state: "working", sentence: `${capital(acts.join(", "))}${time}.${waiting}`, next: null };
+    return { ...WORKING, sentence: `${capital(acts.join(", "))}${time}.${waiting}` };
   }
   const waiting = unsentOf(drives.filter(({ state }) => state !== "offline"));
-  if (waiting > 0) return { state: "working", sentence: `${countOf(waiting)} and will be sent.`, next: null };
+  if (waiting > 0) return { ...WORKING, sentence: `${countOf(waiting)} and will be sent.` };
   const listing = drives.filter(({ state }) => state === "listing");
   if (listing.length === 0) return undefined;
-  return { state: "working", sentence: `Connected, reading the folder list of ${namesOf(listing)}.`, next: null };
+  return { ...WORKING, sentence: `Connected, reading the folder list of ${namesOf(listing)}.` };
 }
 
 function fineHead(drives: readonly DriveFacts[]): Head {
@@ -129,10 +142,11 @@ function fineHead(drives: readonly DriveFacts[]): Head {
       state,
       sentence: "No drives are mounted.",
       next: "Map one: runnel mount ws://HOST:PORT/VOLUME MOUNTPOINT",
+      act: "add",
     };
   if (drives.every(({ isReadOnly }) => isReadOnly))
-    return { state, sentence: "Connected. The drives can only be read.", next: null };
-  return { state, sentence: "Everything is saved on the server.", next: null };
+    return { state, sentence: "Connected. The drives can only be read.", ...NOTHING_TO_DO };
+  return { state, sentence: "Everything is saved on the server.", ...NOTHING_TO_DO };
 }
 
 /** All of them are done when the last one is; undefined while that of one cannot be told. */

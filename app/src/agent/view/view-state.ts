@@ -3,7 +3,7 @@ import type * as shared from "@runnel/shared";
 import type { ViewItem } from "@runnel/shared";
 import type { Head } from "./head.ts";
 
-export const VIEW_LISTS = ["drives", "transfers", "lately"] as const;
+export const VIEW_LISTS = ["unmapped", "drives", "transfers", "lately"] as const;
 export type ViewList = (typeof VIEW_LISTS)[number];
 
 export type ViewLists = ViewState["lists"];

@@ -28,9 +28,24 @@ export interface ShownMount {
 export interface ViewsDeps {
   clock: Clock;
   mounts(): readonly ShownMount[];
-  lost(): readonly { url: string; mountpoint: string }[];
+  /** Returns drives that an earlier agent did not end. */
+  lost(): readonly UnmappedPlace[];
+  /** Returns drives that are kept, and not mapped now. */
+  resting(): readonly UnmappedPlace[];
   /** Returns what happened last, newest first. */
   lately(limit: number): ViewItem[];
+}
+
+interface UnmappedPlace {
+  url: string;
+  mountpoint: string;
+}
+
+/** A drive that was there, and can be mapped again or forgotten. */
+export interface UnmappedItem extends ViewItem {
+  url: string;
+  /** An earlier agent did not end it; else it is kept. */
+  isLost: boolean;
 }
 
 export interface DriveItem extends ViewItem, Head {
@@ -38,8 +53,12 @@ export interface DriveItem extends ViewItem, Head {
   unsentFiles: number;
   unsentNames: number;
   unsentBytes: number;
+  /** Saves that programs wait for. */
+  awaitedFiles: number;
   cacheBytes: number;
   cacheLimitBytes: number;
+  /** Bytes that pins need beyond that. */
+  pinsLackBytes: number;
   conflicts: number;
   problems: string[];
   /** End of its pause in words; null: it is not paused. */
@@ -107,7 +126,7 @@ export class Views {
   }
 
   async #make(): Promise<Shown> {
-    const { mounts, lost, lately } = this.#deps;
+    const { mounts, lost, resting, lately } = this.#deps;
     const statuses = await this.#known();
     const moving = mounts().flatMap((mount) =>
       mount.transfers().map((transfer) => ({ mountpoint: mount.settings.mountpoint, transfer })),
@@ -117,6 +136,10 @@ export class Views {
     return {
       head,
       lists: {
+        unmapped: [
+          ...lost().map((place) => unmappedItem(place, true)),
+          ...resting().map((place) => unmappedItem(place, false)),
+        ],
         drives: statuses.map(driveItem),
         transfers: moving.slice(0, ITEMS_MAX).map(({ mountpoint, transfer }) => transferItem(mountpoint, transfer)),
         lately: lately(ITEMS_MAX),
@@ -138,21 +161,28 @@ export class Views {
   }
 }
 
+function unmappedItem({ url, mountpoint }: UnmappedPlace, isLost: boolean): UnmappedItem {
+  return { key: mountpoint, url, isLost };
+}
+
 function driveItem(status: MountStatus): DriveItem {
-  const { url, mountpoint, unsentFiles, unsentNames, unsentBytes, cacheBytes, cacheLimitBytes, conflicts, problems } =
-    status;
-  const { state, next } = headOf({ drives: [status], lost: [], transfers: [] });
+  const { url, mountpoint, unsentFiles, unsentNames, unsentBytes, awaitedFiles, ...others } = status;
+  const { cacheBytes, cacheLimitBytes, pinsLackBytes, conflicts, problems } = others;
+  const { state, next, act } = headOf({ drives: [status], lost: [], transfers: [] });
   return {
     key: mountpoint,
     url,
     state,
     sentence: clip(status.sentence),
     next: next && clip(next),
+    act,
     unsentFiles,
     unsentNames,
     unsentBytes,
+    awaitedFiles,
     cacheBytes,
     cacheLimitBytes,
+    pinsLackBytes,
     conflicts: conflicts.length,
     problems: problems.slice(0, SENTENCES_MAX).map((problem) => clip(problem)),
     pausedUntil: status.pause?.until ?? null,

@@ -1,8 +1,9 @@
 // runnel pin: keeps a file, or a folder with all in it, on this computer.
+import { isRunnelError, RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 import { PinStatus } from "../../agent/mount-status.ts";
 import { askAgent } from "../../cli/agent-connection.ts";
-import { formatBytes } from "../../cli/format.ts";
+import { formatBytes, moreSpaceFor } from "../../cli/format.ts";
 import { absolutePath, addVerb } from "../../cli/verb.ts";
 import { Place, text } from "../schemas.ts";
 import { agentVerb } from "../verb.ts";
@@ -30,7 +31,10 @@ export const pin = agentVerb(schemas, {
     )
       .argument("<path>", "in a drive, or a drive", absolutePath)
       .action(async (path: string) => {
-        const result = await askAgent("pin", schemas, { path });
+        const result = await askAgent("pin", schemas, { path }).catch((error: unknown) => {
+          if (!isRunnelError(error, "Quota")) throw error;
+          throw new RunnelError("Quota", "pin", `${error.message} ${moreSpaceFor("MOUNTPOINT")}`, { cause: error });
+        });
         const { all, here, isComplete } = result.pin;
         const rest = isComplete
           ? ""

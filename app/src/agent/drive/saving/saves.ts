@@ -1,7 +1,7 @@
 // Contents that programs here saved, among the changes of this client: which of them programs see, and what the next
 // save of a file is made of. A save takes the place of an unsent one only where it holds that one's content.
 import { type NodeState, RecentMap } from "@runnel/shared";
-import { type Save, isFollowing } from "../../changes/own-change.ts";
+import { type Save, isFollowing, isOutstanding } from "../../changes/own-change.ts";
 import type { OwnChanges } from "../../changes/own-changes.ts";
 import type { ConflictCopy, JournalCommit } from "../../journal/journal.ts";
 
@@ -111,6 +111,11 @@ export class Saves {
   get hasUnsent(): boolean {
     for (const save of this.#changes.saves()) if (isUnsent(save)) return true;
     return false;
+  }
+
+  /** Counts the saves that programs wait for: the server does not have their contents yet. */
+  countAwaited(): number {
+    return [...this.#changes.saves()].filter(isOutstanding).length;
   }
 
   of(node: number): Save[] {
