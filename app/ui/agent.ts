@@ -5,7 +5,7 @@ import type { View, ViewStore } from "@runnel/shared/ui/view-store.ts";
 import { type Say, words } from "@runnel/shared/ui/words.ts";
 import type { Head } from "../src/agent/view/head.ts";
 import type { ActivityItem } from "../src/agent/view/history.ts";
-import type { DriveItem, TransferItem } from "../src/agent/view/views.ts";
+import type { DriveItem, TransferItem, UnmappedItem } from "../src/agent/view/views.ts";
 import type { PageBridge } from "../src/main/bridge.ts";
 import { WORDS, type WordId } from "./words/en.ts";
 
@@ -18,11 +18,12 @@ declare global {
 
 export type AgentLists = {
   drives: readonly DriveItem[];
+  unmapped: readonly UnmappedItem[];
   transfers: readonly TransferItem[];
   lately: readonly ActivityItem[];
 };
 export type AgentView = View<Head, AgentLists>;
-export const AGENT_LISTS = ["drives", "transfers", "lately"] as const;
+export const AGENT_LISTS = ["unmapped", "drives", "transfers", "lately"] as const;
 
 export const say: Say<WordId> = words(WORDS);
 

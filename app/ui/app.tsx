@@ -1,12 +1,14 @@
 // The frame around all views: the one sentence at the top, the pages at the side, and what is wrong with the line to
 // the agent.
 import { ChartColumn, CircleHelp, Files, FolderTree, House, Plus, Settings, Unplug } from "lucide-react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { Link, Route, Switch, useLocation } from "wouter";
 import { useView } from "@runnel/shared/ui/view-store.ts";
 import { LineContext, lineKnowledge } from "@runnel/shared/ui/line-context.ts";
-import { Notice } from "@runnel/shared/ui/widgets/notice.tsx";
+import { Button } from "@runnel/shared/ui/widgets/button.tsx";
+import { Failure, Notice } from "@runnel/shared/ui/widgets/notice.tsx";
 import { StateIcon } from "@runnel/shared/ui/widgets/state-icon.tsx";
+import type { HeadAct } from "../src/agent/view/head.ts";
 import { type AgentView, say, useAgent } from "./agent.ts";
 import { AddView } from "./views/add.tsx";
 import { ConflictsView } from "./views/conflicts.tsx";
@@ -37,6 +39,7 @@ export function App(): ReactNode {
       <SideBar conflicts={view.shown?.lists.drives?.reduce((sum, { conflicts }) => sum + conflicts, 0) ?? 0} />
       <main tabIndex={-1}>
         <LineNotice view={view} />
+        {view.line === "live" && <Failure problem={view.problem} again={store.again} act={say("tryAgain")} />}
         <LineContext value={lineKnowledge(view.line, say("unknown"))}>
           <Switch>
             {PAGES.map(({ path, view: View }) => (
@@ -51,27 +54,60 @@ export function App(): ReactNode {
   );
 }
 
-function HeadBar({ view: { line, shown } }: { view: AgentView }): ReactNode {
-  // The agent's own hint for the first drive is a command.
-  const isNew = shown?.head.state === "fine" && shown.lists.drives?.length === 0;
-  const next = isNew ? say("noDrivesHint") : (shown?.head.next ?? null);
+function HeadBar({ view: { line, shown, problem } }: { view: AgentView }): ReactNode {
+  const isUnknown = line === "lost" || line === "ended" || problem !== "";
   return (
     <header className="head">
       {shown === undefined ? (
         <>
           <StateIcon state="offline" size={24} />
-          <h1>{say(line === "lost" || line === "ended" ? "headLost" : "lineConnecting")}</h1>
+          <h1>{say(isUnknown ? "headLost" : "lineConnecting")}</h1>
         </>
       ) : (
         <>
           <StateIcon state={shown.head.state} size={24} />
           <div role="status">
             <h1>{shown.head.sentence}</h1>
-            {next !== null && <p className="quiet small">{next}</p>}
+            {shown.head.act === null && shown.head.next !== null && <p className="quiet small">{shown.head.next}</p>}
           </div>
+          {shown.head.act !== null && line === "live" && <Act act={shown.head.act} />}
         </>
       )}
     </header>
+  );
+}
+
+const ACT_LINKS = {
+  add: { href: "/add", word: "navAdd" },
+  drives: { href: "/", word: "showDrives" },
+  conflicts: { href: "/conflicts", word: "showConflicts" },
+} as const;
+
+/** Does what helps now, or leads there; nothing for who is there already. */
+function Act({ act }: { act: HeadAct }): ReactNode {
+  const { calls } = useAgent();
+  const [location] = useLocation();
+  const [problem, setProblem] = useState("");
+  if (act === "resume") {
+    const resume = (): void => {
+      calls.ask("resume").then(
+        () => setProblem(""),
+        (error: Error) => setProblem(error.message),
+      );
+    };
+    return (
+      <>
+        {problem !== "" && <p className="small error">{problem}</p>}
+        <Button onClick={resume}>{say("driveResume")}</Button>
+      </>
+    );
+  }
+  const { href, word } = ACT_LINKS[act];
+  if (href === location) return null;
+  return (
+    <Link href={href} className="button">
+      {say(word)}
+    </Link>
   );
 }
 

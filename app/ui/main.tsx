@@ -14,6 +14,9 @@ import { App } from "./app.tsx";
 import "./app.css";
 import { enter } from "./session.ts";
 
+/** An agent that is started anew has another port: what does not listen any more for some seconds is gone. */
+const DIALS_MAX = 3;
+
 const root = document.getElementById("root");
 if (root === null) throw new Error("The page has no root.");
 const session = await enter();
@@ -21,6 +24,7 @@ const calls = new Calls({
   dial: (events) => socketLine(`${location.origin.replace(/^http/, "ws")}/calls`, session, events),
   version: "page",
   lost: say("callLost"),
+  dialsMax: DIALS_MAX,
 });
 const store = new ViewStore<Head, AgentLists>(calls, "view", { wants: AGENT_LISTS });
 createRoot(root).render(

@@ -53,6 +53,11 @@ export interface CallsSettings {
   version: string;
   /** Sentence for a person: the line is lost. */
   lost: string;
+  /**
+   * Dials that fail one after another before the other end is held to be gone for good; undefined: it may come back at
+   * the same address at any time.
+   */
+  dialsMax?: number;
 }
 
 export class Calls {
@@ -63,6 +68,8 @@ export class Calls {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #nextId = 1;
   #delayMs = FIRST_DELAY_MS;
+  /** Dials that failed since the line was live. */
+  #failedDials = 0;
   #state: LineState = "connecting";
 
   constructor(settings: CallsSettings) {
@@ -121,6 +128,7 @@ export class Calls {
   #take(answer: Answer): void {
     if (answer.hello !== undefined) {
       this.#delayMs = FIRST_DELAY_MS;
+      this.#failedDials = 0;
       this.#setState("live");
       return;
     }
@@ -138,7 +146,9 @@ export class Calls {
   #closed(isRefused: boolean): void {
     for (const waiting of this.#waiting.values()) waiting.fail(new CallFailure("Unavailable", this.#settings.lost));
     this.#waiting.clear();
-    if (isRefused) this.#setState("ended");
+    if (this.#state !== "live") this.#failedDials++;
+    const isGone = this.#failedDials >= (this.#settings.dialsMax ?? Infinity);
+    if (isRefused || isGone) this.#setState("ended");
     if (this.#state === "ended") return;
     if (this.#state === "live") this.#setState("lost");
     this.#timer = setTimeout(() => this.#dial(), this.#delayMs * (0.75 + Math.random() / 2));

@@ -1,5 +1,5 @@
 // Adds a drive: from an invite, which makes this machine known to the server first, or from an address.
-import { CircleCheck } from "lucide-react";
+import { CircleCheck, TriangleAlert } from "lucide-react";
 import { type ChangeEventHandler, type FormEvent, type ReactNode, useEffect, useState } from "react";
 import { Button } from "@runnel/shared/ui/widgets/button.tsx";
 import { CheckField, Field } from "@runnel/shared/ui/widgets/field.tsx";
@@ -17,6 +17,8 @@ export function AddView(): ReactNode {
   const { calls } = useAgent();
   const [typed, setTyped] = useState<Typed>({ invite: "", mountpoint: "", name: "" });
   const [problems, setProblems] = useState<Partial<Typed>>({});
+  /** The reason why the drive was not mapped, whatever was wrong. */
+  const [refusal, setRefusal] = useState("");
   const [isKept, setKept] = useState(true);
   const [isBusy, setBusy] = useState(false);
   const [added, setAdded] = useState("");
@@ -36,20 +38,25 @@ export function AddView(): ReactNode {
       ...(mountpoint === "" ? { mountpoint: say("addNeedsMountpoint") } : {}),
     };
     setProblems(missing);
+    setRefusal("");
     if (Object.keys(missing).length > 0) return;
     setBusy(true);
+    setAdded("");
+    let failed = (sentence: string): void => setProblems({ invite: sentence });
     try {
       let url = invite;
       if (isInvite) {
         const request = name === "" ? { invite } : { invite, name };
         ({ url } = await calls.ask<{ url: string }>("login", request));
+        // An invite is good once: what is tried again is the address.
+        setTyped((before) => ({ ...before, invite: url }));
       }
+      failed = setRefusal;
       await calls.ask("mount", { url, mountpoint, mode: "sync", keep: isKept });
       setAdded(nameOf(mountpoint));
       setTyped({ invite: "", mountpoint: "", name: "" });
     } catch (error) {
-      const sentence = error instanceof Error ? error.message : String(error);
-      setProblems({ invite: sentence });
+      failed(error instanceof Error ? error.message : String(error));
     } finally {
       setBusy(false);
     }
@@ -90,7 +97,12 @@ export function AddView(): ReactNode {
           {...field("mountpoint")}
         />
         {isInvite && <Field label={say("addName")} hint={say("addNameHint")} autoComplete="off" {...field("name")} />}
-        <CheckField label={say("addKeep")} isChecked={isKept} change={setKept} />
+        <CheckField label={say("addKeep")} hint={say("keepHint")} isChecked={isKept} change={setKept} />
+        {refusal !== "" && (
+          <Notice tone="danger" icon={<TriangleAlert size={18} aria-hidden="true" />}>
+            {refusal}
+          </Notice>
+        )}
         <div>
           <Button type="submit" look="primary" disabled={isBusy}>
             {say(isBusy ? "addDoing" : "addDo")}

@@ -14,13 +14,14 @@ import {
   Eraser,
 } from "lucide-react";
 import { type ReactNode, useCallback, useState } from "react";
-import { useSearchParams } from "wouter";
+import { Link, useSearchParams } from "wouter";
 import { formatBytes, formatPercent } from "@runnel/shared/ui/format.ts";
+import { CallFailure } from "@runnel/shared/ui/calls.ts";
 import { useAnswer } from "@runnel/shared/ui/use-answer.ts";
 import { Button, IconButton } from "@runnel/shared/ui/widgets/button.tsx";
 import { Menu, type MenuItem } from "@runnel/shared/ui/widgets/menu.tsx";
 import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
-import { Empty, Notice, Pending, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
+import { Empty, Failure, Notice, Pending, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
 import { Cell, Rows } from "@runnel/shared/ui/widgets/rows.tsx";
 import type { FolderPage, FolderRow } from "../../src/agent/mount-status.ts";
 import type { FolderOrder } from "../../src/agent/view/folder-list.ts";
@@ -41,7 +42,7 @@ const ORDERS = { name: "orderName", size: "orderSize", modified: "orderModified"
   WordId
 >;
 
-export function FoldersView({ view: { shown } }: { view: AgentView }): ReactNode {
+export function FoldersView({ view: { shown, problem } }: { view: AgentView }): ReactNode {
   const [params, setParams] = useSearchParams();
   const drives = shown?.lists.drives;
   const drive = drives?.find(({ key }) => key === params.get("drive")) ?? drives?.[0];
@@ -49,7 +50,7 @@ export function FoldersView({ view: { shown } }: { view: AgentView }): ReactNode
   const order = (params.get("order") ?? "name") as FolderOrder;
   if (drives === undefined)
     return (
-      <Pending>
+      <Pending isFailed={problem !== ""}>
         <Skeleton height={300} />
       </Pending>
     );
@@ -131,10 +132,18 @@ interface PlaceProps {
   go(to: { path: string }): void;
 }
 
+/** An act that was refused, and can be tried again. */
+interface Refusal {
+  sentence: string;
+  /** Lacks space that a setting gives. */
+  isQuota: boolean;
+  retry(): void;
+}
+
 function FolderRows({ mountpoint, path, order, go }: PlaceProps & { order: FolderOrder }): ReactNode {
   const { calls } = useAgent();
   const [from, setFrom] = useState(0);
-  const [refusal, setRefusal] = useState("");
+  const [refusal, setRefusal] = useState<Refusal>();
   const onRange = useCallback((first: number, end: number) => {
     const middle = Math.max(0, (first + end - ASKED) / 2);
     setFrom(Math.floor(middle / STEP) * STEP);
@@ -144,27 +153,22 @@ function FolderRows({ mountpoint, path, order, go }: PlaceProps & { order: Folde
   const act: RowProps["act"] = (verb, at, more = {}) => {
     calls.ask(verb, { path: `${mountpoint}/${at}`, ...more }).then(
       () => {
-        setRefusal("");
+        setRefusal(undefined);
         again();
       },
-      (error: Error) => setRefusal(error.message),
+      (error: Error) => {
+        const isQuota = error instanceof CallFailure && error.kind === "Quota";
+        setRefusal({ sentence: error.message, isQuota, retry: () => act(verb, at, more) });
+      },
     );
   };
-  const said = refusal === "" ? problem : refusal;
   const rows = new Map(result?.rows.map((row) => [row.index, row]));
   return (
     <>
-      {said !== "" && (
-        <Notice
-          tone="danger"
-          icon={<Folder size={ICON} aria-hidden="true" />}
-          action={<Button onClick={again}>{say("tryAgain")}</Button>}
-        >
-          {said}
-        </Notice>
-      )}
+      <Failure problem={problem} again={again} act={say("tryAgain")} />
+      {refusal !== undefined && <Refused refusal={refusal} dismiss={() => setRefusal(undefined)} />}
       {result === undefined ? (
-        <Pending isFailed={said !== ""}>
+        <Pending isFailed={problem !== ""}>
           <Skeleton height={ROW_PIXELS} />
           <Skeleton height={ROW_PIXELS} />
         </Pending>
@@ -191,6 +195,28 @@ function FolderRows({ mountpoint, path, order, go }: PlaceProps & { order: Folde
       )}
     </>
   );
+}
+
+function Refused({ refusal: { sentence, isQuota, retry }, dismiss }: RefusedProps): ReactNode {
+  return (
+    <Notice tone="danger" icon={<Folder size={ICON} aria-hidden="true" />}>
+      <p>{sentence}</p>
+      <div className="row">
+        <Button onClick={retry}>{say("tryAgain")}</Button>
+        {isQuota && (
+          <Link href="/settings" className="button">
+            {say("navSettings")}
+          </Link>
+        )}
+        <Button onClick={dismiss}>{say("dismiss")}</Button>
+      </div>
+    </Notice>
+  );
+}
+
+interface RefusedProps {
+  refusal: Refusal;
+  dismiss(): void;
 }
 
 interface RowProps {
@@ -263,7 +289,11 @@ function Here({ row: { type, sizeBytes, hereBytes, pin, pause } }: { row: Folder
     return (
       <span className="here small">
         <Pin size={14} aria-hidden="true" />
-        {say(pin.isComplete ? "rowKept" : "rowComing")}
+        {keptWord(
+          type === "file" && hereBytes !== null
+            ? shareHere(hereBytes, sizeBytes)
+            : (pin.share ?? Number(pin.isComplete)),
+        )}
       </span>
     );
   if (type !== "file" || hereBytes === null) return null;
@@ -280,4 +310,14 @@ function Here({ row: { type, sizeBytes, hereBytes, pin, pause } }: { row: Folder
       {hereBytes >= sizeBytes ? say("rowHere") : say("rowPart", { share: formatPercent(hereBytes / sizeBytes) })}
     </span>
   );
+}
+
+function shareHere(hereBytes: number, sizeBytes: number): number {
+  return sizeBytes === 0 ? 1 : hereBytes / sizeBytes;
+}
+
+/** Says how much of what is kept is here, from 0 to 1. */
+function keptWord(share: number): string {
+  if (share === 0) return say("rowComing");
+  return share < 1 ? say("rowPart", { share: formatPercent(share) }) : say("rowKept");
 }

@@ -1,9 +1,21 @@
 // Home: how the drives are, whether the machine may be switched off, what moves now, what happened lately.
-import { ArrowDown, ArrowUp, Ellipsis, FolderOpen, HardDrive, Plus, Power, PowerOff, Send, Trash2 } from "lucide-react";
+import {
+  ArrowDown,
+  ArrowUp,
+  Ellipsis,
+  FolderOpen,
+  HardDrive,
+  Plus,
+  Power,
+  PowerOff,
+  Send,
+  Trash2,
+  Unplug,
+} from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { formatBytes, formatDuration, formatPercent, formatRate } from "@runnel/shared/ui/format.ts";
-import { IconButton } from "@runnel/shared/ui/widgets/button.tsx";
+import { Button, IconButton } from "@runnel/shared/ui/widgets/button.tsx";
 import { Confirm } from "@runnel/shared/ui/widgets/dialog.tsx";
 import { Menu } from "@runnel/shared/ui/widgets/menu.tsx";
 import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
@@ -11,29 +23,40 @@ import { Empty, Notice, Pending, Skeleton } from "@runnel/shared/ui/widgets/noti
 import { Progress } from "@runnel/shared/ui/widgets/progress.tsx";
 import { StateIcon } from "@runnel/shared/ui/widgets/state-icon.tsx";
 import type { ActivityItem } from "../../src/agent/view/history.ts";
-import type { DriveItem, TransferItem } from "../../src/agent/view/views.ts";
+import type { DriveItem, TransferItem, UnmappedItem } from "../../src/agent/view/views.ts";
 import { type AgentView, say, useAgent } from "../agent.ts";
+import { isPausedSomewhere, mayStop, unsentOf } from "./may-stop.ts";
 import { pauseItems, resumeItem } from "./pause-items.tsx";
 
 const ICON = 18;
 const ROW_PIXELS = 56;
 
-export function HomeView({ view: { line, shown } }: { view: AgentView }): ReactNode {
+const MAY_STOP_WORDS = {
+  yes: "mayStopYes",
+  sending: "mayStopSending",
+  paused: "mayStopPaused",
+  offline: "mayStopOffline",
+  waiting: "mayStopNo",
+} as const;
+
+export function HomeView({ view: { line, shown, problem } }: { view: AgentView }): ReactNode {
   if (shown === undefined) {
     return (
-      <Pending>
+      <Pending isFailed={problem !== ""}>
         <Skeleton height={ROW_PIXELS} />
         <Skeleton height={2 * ROW_PIXELS} />
         <Skeleton height={2 * ROW_PIXELS} />
       </Pending>
     );
   }
-  const { drives = [], transfers = [], lately = [] } = shown.lists;
+  const { drives = [], unmapped = [], transfers = [], lately = [] } = shown.lists;
   return (
     <>
-      {line === "live" && <MayStop drives={drives} />}
-      <Section title={say("drives")} items={drives} empty={<NoDrives />}>
-        {(drive) => <DriveRow key={drive.key} drive={drive} />}
+      {line === "live" && <MayStop drives={drives} transfers={transfers} />}
+      <Section title={say("drives")} items={[...drives, ...unmapped]} empty={<NoDrives />}>
+        {(drive) =>
+          "isLost" in drive ? <UnmappedRow key={drive.key} drive={drive} /> : <DriveRow key={drive.key} drive={drive} />
+        }
       </Section>
       <Section
         title={say("now")}
@@ -75,30 +98,20 @@ function Section<Item>({ title, items, hidden = 0, empty, children }: SectionPro
   );
 }
 
-/** Counts the changes that only this machine has. */
-function unsentOf({ unsentFiles, unsentNames }: DriveItem): number {
-  return unsentFiles + unsentNames;
-}
-
-function isPausedSomewhere({ pausedUntil, pausedFolders }: DriveItem): boolean {
-  return pausedUntil !== null || pausedFolders > 0;
+interface MayStopProps {
+  drives: readonly DriveItem[];
+  transfers: readonly TransferItem[];
 }
 
 /** Answers the question that a person has before closing the lid, which only an agent that answers can. */
-function MayStop({ drives }: { drives: readonly DriveItem[] }): ReactNode {
-  const count = drives.reduce((sum, drive) => sum + unsentOf(drive), 0);
-  const size = formatBytes(drives.reduce((sum, { unsentBytes }) => sum + unsentBytes, 0));
-  const isPaused = drives.some((drive) => isPausedSomewhere(drive) && unsentOf(drive) > 0);
-  const isOffline = drives.some((drive) => drive.state === "offline" && unsentOf(drive) > 0);
+function MayStop({ drives, transfers }: MayStopProps): ReactNode {
   if (drives.length === 0) return null;
-  if (count === 0) return <Notice icon={<PowerOff size={ICON} aria-hidden="true" />}>{say("mayStopYes")}</Notice>;
+  const { answer, count, bytes } = mayStop(drives, transfers);
+  const said = say(MAY_STOP_WORDS[answer], { count, size: formatBytes(bytes) });
+  if (answer === "yes") return <Notice icon={<PowerOff size={ICON} aria-hidden="true" />}>{said}</Notice>;
   return (
     <Notice tone="warning" icon={<Power size={ICON} aria-hidden="true" />}>
-      {isPaused
-        ? say("mayStopPaused", { count })
-        : isOffline
-          ? say("mayStopOffline", { count })
-          : say("mayStopNo", { count, size })}
+      {said}
     </Notice>
   );
 }
@@ -130,6 +143,7 @@ function DriveRow({ drive }: { drive: DriveItem }): ReactNode {
     unsentBytes,
     cacheBytes,
     cacheLimitBytes,
+    pinsLackBytes,
     problems,
     pausedUntil,
   } = drive;
@@ -160,6 +174,11 @@ function DriveRow({ drive }: { drive: DriveItem }): ReactNode {
             {each}
           </p>
         ))}
+        {pinsLackBytes > 0 && (
+          <Link href="/settings" className="small">
+            {say("driveGiveSpace")}
+          </Link>
+        )}
       </div>
       <Menu
         items={[
@@ -182,6 +201,57 @@ function DriveRow({ drive }: { drive: DriveItem }): ReactNode {
           title={say("unmountTitle", { name: nameOf(mountpoint) })}
           consequence={say("unmountConsequence")}
           act={say("driveUnmount")}
+          cancel={say("cancel")}
+          close={() => setAsking(false)}
+          confirm={async () => {
+            await calls.ask("unmount", { mountpoint, force: false });
+          }}
+        />
+      )}
+    </li>
+  );
+}
+
+/** Shows a drive that was there, and what can be done about it. */
+function UnmappedRow({ drive: { key: mountpoint, url, isLost } }: { drive: UnmappedItem }): ReactNode {
+  const { calls } = useAgent();
+  const [isAsking, setAsking] = useState(false);
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState("");
+  const mapAgain = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      await calls.ask("mount", { url, mountpoint });
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <li>
+      <Unplug size={ICON} aria-hidden="true" />
+      <div>
+        <strong>{nameOf(mountpoint)}</strong>{" "}
+        <span className="quiet">{say(isLost ? "driveLost" : "driveResting")}</span>
+        <div className="details small quiet">
+          <span className="one-line">{mountpoint}</span>
+          <span className="one-line">{url}</span>
+        </div>
+        {problem !== "" && <p className="small error">{problem}</p>}
+        <div className="row">
+          <Button disabled={isBusy} onClick={() => void mapAgain()}>
+            {say(isBusy ? "addDoing" : "driveMapAgain")}
+          </Button>
+          <Button onClick={() => setAsking(true)}>{say("driveForget")}</Button>
+        </div>
+      </div>
+      <span />
+      {isAsking && (
+        <Confirm
+          title={say("forgetTitle", { name: nameOf(mountpoint) })}
+          consequence={say("forgetConsequence")}
+          act={say("driveForget")}
           cancel={say("cancel")}
           close={() => setAsking(false)}
           confirm={async () => {

@@ -95,9 +95,15 @@ function Figures({ answer: { total, rows }, period }: { answer: Answer; period: 
     ],
     [steps],
   );
-  const save = async (): Promise<void> => {
-    const { ticket } = await calls.ask<{ ticket: string }>("savingsFile");
-    location.assign(`/files/${ticket}`);
+  const [problem, setProblem] = useState("");
+  const save = (): void => {
+    calls.ask<{ ticket: string }>("savingsFile").then(
+      ({ ticket }) => {
+        setProblem("");
+        location.assign(`/files/${ticket}`);
+      },
+      (error: Error) => setProblem(error.message),
+    );
   };
   return (
     <div className="pad">
@@ -159,10 +165,11 @@ function Figures({ answer: { total, rows }, period }: { answer: Answer; period: 
       </details>
       <p className="small quiet">{say("savingsCounts")}</p>
       <div>
-        <Button icon={<Download size={16} aria-hidden="true" />} onClick={() => void save()}>
+        <Button icon={<Download size={16} aria-hidden="true" />} onClick={save}>
           {say("savingsCsv")}
         </Button>
       </div>
+      <Failure problem={problem} again={save} act={say("tryAgain")} />
     </div>
   );
 }

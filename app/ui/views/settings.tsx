@@ -139,7 +139,7 @@ function DriveForm({ drive, changed }: { drive: Drive; changed(): void }): React
         value={limit}
         onChange={({ currentTarget: { value } }) => setLimit(value)}
       />
-      <CheckField label={say("settingsKeep")} isChecked={isKept} change={setKept} />
+      <CheckField label={say("settingsKeep")} hint={say("keepHint")} isChecked={isKept} change={setKept} />
       <div className="row">
         <Button type="submit">{say("settingsSave")}</Button>
         <span role="status" className="small quiet">

@@ -13,21 +13,33 @@ export const WORDS = {
 
   lineConnecting: "Connecting to the agent…",
   lineLost: "The agent does not answer. What you see was so at last; the page tries again by itself.",
-  lineEnded: "This page has ended. Open a new one: runnel ui",
+  lineEnded:
+    "This page has ended; what you see was so at last. Open it again from the icon of Runnel, or at a terminal: runnel ui",
   headLost: "Nothing is known of the drives",
-  unknown: "Not known until the agent answers.",
-  callLost: "The agent does not answer. Try again in a moment.",
+  unknown: "Not known: the agent does not answer this page.",
+  callLost: "The agent does not answer.",
   tryAgain: "Try again",
+  dismiss: "Dismiss",
+  showDrives: "Show the drives",
+  showConflicts: "Show the conflicts",
 
   mayStopYes: "You may switch off: nothing waits to be sent.",
+  mayStopSending: "Leave it on: {count, plural, one {# file is} other {# files are}} on the way to the server.",
   mayStopNo: "Leave it on: {count, plural, one {# change is} other {# changes are}} only here, {size} to send.",
   mayStopOffline:
     "{count, plural, one {# change is} other {# changes are}} only on this machine. They stay over a restart and are sent once the server answers.",
-
   mayStopPaused:
     "{count, plural, one {# change is} other {# changes are}} only on this machine. They stay over a restart and are sent once you resume.",
 
   drives: "Drives",
+  driveLost: "Not mapped: the agent ended without unmounting it.",
+  driveResting: "Not mapped now.",
+  driveMapAgain: "Map again",
+  driveForget: "Forget",
+  forgetTitle: "Forget {name}?",
+  forgetConsequence:
+    "It is not mapped again by itself. What was not yet sent stays on this computer, and is sent when it is mapped again at the same place.",
+  driveGiveSpace: "Give it more space in the settings",
   driveCache: "{size} of {limit} kept here",
   driveUnsent: "{count, plural, one {# change} other {# changes}} to send, {size}",
   driveOpen: "Open the folder",
@@ -121,7 +133,8 @@ export const WORDS = {
   addMountpointHint: "An empty folder of yours, by its full path.",
   addName: "Name of this machine",
   addNameHint: "Others see it beside what you change.",
-  addKeep: "Map it again after a restart",
+  addKeep: "Map it again when Runnel starts",
+  keepHint: "The desktop app maps it again at its start. Without the app: runnel reconnect",
   addDo: "Map the drive",
   addDoing: "Mapping…",
   addDone: "{name} is there.",
@@ -133,7 +146,7 @@ export const WORDS = {
   settingsLimit: "Space for cached files, in GB",
   settingsLimitWrong: "Type a number of GB, 0.1 or more.",
   settingsUsed: "{size} is in use now.",
-  settingsKeep: "Map it again after a restart",
+  settingsKeep: "Map it again when Runnel starts",
   settingsSave: "Save",
   settingsSaved: "Saved.",
   settingsServers: "Servers that know this computer",

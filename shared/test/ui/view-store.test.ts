@@ -1,4 +1,4 @@
-import { expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import { Calls, type LineEvents } from "../../ui/calls.ts";
 import { ViewStore } from "../../ui/view-store.ts";
 
@@ -10,15 +10,19 @@ class OtherEnd {
   events: LineEvents | undefined;
   dials = 0;
 
+  /** Nobody listens: dials fail. */
+  isGone = false;
+
   readonly calls = new Calls({
     dial: (events) => {
       this.events = events;
       this.dials += 1;
-      queueMicrotask(() => events.opened());
+      queueMicrotask(() => (this.isGone ? events.closed(false) : events.opened()));
       return { send: (text) => this.sent.push(JSON.parse(text) as object), close: () => undefined };
     },
     version: "test",
     lost: "Lost.",
+    dialsMax: 3,
   });
 
   say(message: object): void {
@@ -116,4 +120,25 @@ test("a call fails with its kind and sentence, and with the line; a refusal ends
   other.events?.closed(true);
   await expect(cut).rejects.toMatchObject({ kind: "Unavailable" });
   expect([other.calls.state, other.dials]).toEqual(["ended", 1]);
+});
+
+test("a line that is lost is dialled again, and has ended once nobody listens any more, dial after dial", async () => {
+  jest.useFakeTimers();
+  try {
+    const other = new OtherEnd();
+    await other.greet();
+    other.events?.closed(false);
+    expect(other.calls.state).toBe("lost");
+    await jest.advanceTimersByTimeAsync(1_000);
+    await other.greet();
+    expect(other.calls.state).toBe("live");
+    other.isGone = true;
+    other.events?.closed(false);
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect([other.calls.state, other.dials]).toEqual(["lost", 3]);
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect([other.calls.state, other.dials]).toEqual(["ended", 5]);
+  } finally {
+    jest.useRealTimers();
+  }
 });

@@ -31,15 +31,29 @@ export function Field({ label, hint = "", error = "", ...input }: FieldProps): R
 
 interface CheckFieldProps {
   label: string;
+  hint?: string;
   isChecked: boolean;
   change(isChecked: boolean): void;
 }
 
-export function CheckField({ label, isChecked, change }: CheckFieldProps): ReactNode {
+export function CheckField({ label, hint = "", isChecked, change }: CheckFieldProps): ReactNode {
+  const id = useId();
   return (
-    <label className="check-field">
-      <input type="checkbox" checked={isChecked} onChange={({ currentTarget: { checked } }) => change(checked)} />
-      <span>{label}</span>
-    </label>
+    <div>
+      <label className="check-field">
+        <input
+          type="checkbox"
+          aria-describedby={hint === "" ? undefined : id}
+          checked={isChecked}
+          onChange={({ currentTarget: { checked } }) => change(checked)}
+        />
+        <span>{label}</span>
+      </label>
+      {hint !== "" && (
+        <p id={id} className="small quiet">
+          {hint}
+        </p>
+      )}
+    </div>
   );
 }
