@@ -180,7 +180,7 @@ test(
     await form.getByRole("button", { name: "Save" }).click();
     await page.getByText("Type a number of GB").waitFor({ timeout: SHOWN_MS });
     await form.getByLabel("Space for cached files, in GB").fill("1.5");
-    await form.getByLabel("Map it again after a restart").check();
+    await form.getByLabel("Map it again when Runnel starts").check();
     await form.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved.", { exact: true }).waitFor({ timeout: SHOWN_MS });
 

@@ -137,7 +137,7 @@ describe("the head", () => {
     "says of %s what it is and what to do, at a terminal and in a window",
     (_what, facts, sentence, next, act = null) => {
       expect(head(facts)).toMatchObject({ sentence, next, act });
-      // Where a command is named, a window has something else.
+      // A window has something else than a command.
       expect(next?.includes("runnel") ?? false).toBe(act !== null);
     },
   );

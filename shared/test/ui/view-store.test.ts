@@ -10,7 +10,7 @@ class OtherEnd {
   events: LineEvents | undefined;
   dials = 0;
 
-  /** Nobody listens: dials fail. */
+  /** Dials fail, since nobody listens. */
   isGone = false;
 
   readonly calls = new Calls({

@@ -17,7 +17,7 @@ export interface Head {
   sentence: string;
   /** Something that a person can do, at a terminal where it takes a command; null when there is nothing to do. */
   next: string | null;
-  /** The same for a window: to map a drive, to look at the drives or the conflicts, to resume; null without a command. */
+  /** The same for a window: to map a drive, to look at drives or conflicts, to resume; null without a command. */
   act: HeadAct | null;
 }
 
