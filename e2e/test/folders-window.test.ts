@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import type { Page } from "playwright-core";
 import { TestBrowser } from "../src/browser/browser.ts";
 import { type Device, Sandbox, type ServerProcess, cachedBytes, onMount, waitFor } from "../src/harness/index.ts";
 
@@ -13,6 +14,7 @@ const ROWS = LONG ? 100_000 : 2_000;
 const SHOWN_MS = 30_000;
 const TEST_MS = LONG ? 300_000 : 120_000;
 const FILM_BYTES = 1024 * 1024;
+const BIG_BYTES = 3 * FILM_BYTES;
 const IN_PAGE_MAX = 300;
 
 let browser: TestBrowser;
@@ -48,9 +50,29 @@ async function openFolders(): Promise<Awaited<ReturnType<TestBrowser["open"]>>> 
   return opened;
 }
 
+/** Asks for more than the cache may take: what lacks is told, until it is dismissed or tried again with success. */
+async function refusePin(page: Page): Promise<void> {
+  await device.ask(["set", drive, "--cache-size", "2M"]);
+  const big = page.getByRole("row").filter({ hasText: "big" });
+  const refused = page.getByRole("alert").filter({ hasText: "it needs 1 MiB more than the cache may take (2 MiB)" });
+  for (const answer of ["Dismiss", "Try again"]) {
+    await page.getByRole("button", { name: "Actions for big" }).click();
+    await page.getByRole("menuitem", { name: "Keep here" }).click();
+    await refused.waitFor({ timeout: SHOWN_MS });
+    expect(await refused.getByRole("link", { name: "Settings" }).count()).toBe(1);
+    expect(await refused.innerText()).not.toContain("runnel");
+    if (answer === "Try again") await device.ask(["set", drive, "--cache-size", "8M"]);
+    await refused.getByRole("button", { name: answer }).click();
+    await refused.waitFor({ state: "detached", timeout: SHOWN_MS });
+  }
+  await big.getByText("kept here").waitFor({ timeout: SHOWN_MS });
+  expect(cachedBytes(cache)).toBeGreaterThanOrEqual(BIG_BYTES);
+}
+
 test(
   "a file is kept here, let go and freed by its row, a folder is paused and resumed, and the cache's disk and the agent say the same",
   async () => {
+    writeFileSync(join(served, "big"), randomBytes(BIG_BYTES));
     sandbox.makeFolder("served/reports");
     writeFileSync(join(served, "reports", "plan.txt"), "plan");
     writeFileSync(join(served, "film"), randomBytes(FILM_BYTES));
@@ -70,6 +92,8 @@ test(
     await page.getByRole("menuitem", { name: "Free the space" }).click();
     await film.getByText("at the server").waitFor({ timeout: SHOWN_MS });
     expect(cachedBytes(cache)).toBeLessThan(FILM_BYTES);
+
+    await refusePin(page);
 
     await page.getByRole("button", { name: "Actions for reports" }).click();
     await page.getByRole("menuitem", { name: "Pause for one hour" }).click();

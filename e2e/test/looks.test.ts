@@ -303,6 +303,7 @@ test(
     ];
     for (const { craft, from, paths } of views) {
       const { page, tap } = craft;
+      if (craft === windowPage) found.push(...(await homeFailure(craft)));
       await goTo(page, from);
       tap.refusal = REFUSAL;
       for (const path of paths) {
@@ -325,6 +326,21 @@ test(
   TEST_MS,
 );
 
+/** Says what is wrong with Home when its own question fails, which is the one of the whole page; it is asked again. */
+async function homeFailure({ page, tap }: CraftPage): Promise<string[]> {
+  tap.refusal = REFUSAL;
+  await goTo(page, "/", true);
+  const alert = page.getByRole("alert").filter({ hasText: REFUSAL });
+  await alert.getByRole("button").waitFor({ timeout: SHOWN_MS });
+  await settled(page);
+  const found = await page.evaluate<string[]>("probe.misfits()");
+  found.push(...(await faults(page, "failed Home")));
+  tap.refusal = "";
+  await alert.waitFor({ state: "detached", timeout: SHOWN_MS });
+  await page.locator("section.card").first().waitFor({ timeout: SHOWN_MS });
+  return found;
+}
+
 test(
   "without who answers, a view shows what was so at last, and says that the rest is not known",
   async () => {
@@ -340,14 +356,14 @@ test(
     found.push(...(await faults(page, "offline Home window light")));
     const { pid } = (await device.status())["agent"] as { pid: number };
     process.kill(pid, "SIGKILL");
-    await page.getByText("The agent does not answer.").first().waitFor({ timeout: SHOWN_MS });
+    await page.getByText("This page has ended").waitFor({ timeout: SHOWN_MS });
     // Says nothing that nobody can know now.
     expect(await page.getByText("You may switch off").count()).toBe(0);
     for (const view of VIEWS) {
       await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: view }).click();
       await settled(page);
       if (["Savings", "Folders", "Conflicts", "Settings", "Help"].includes(view))
-        await page.getByText("Not known until the agent answers.").first().waitFor({ timeout: SHOWN_MS });
+        await page.getByText("Not known: the agent does not answer this page.").first().waitFor({ timeout: SHOWN_MS });
       found.push(...(await faults(page, `stale ${view} window light`)));
     }
     await waitFor(() => !readdirSync("/proc").includes(String(pid)), SHOWN_MS, "the end of the agent");

@@ -4,11 +4,14 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { TestBrowser } from "../src/browser/browser.ts";
-import { type Device, run, Sandbox, type ServerProcess, waitFor } from "../src/harness/index.ts";
+import type { Page } from "playwright-core";
+import { type Device, noise, onMount, quiet, run, Sandbox, type ServerProcess, waitFor } from "../src/harness/index.ts";
 
 /** A browser beside other tests is slow. */
 const SHOWN_MS = 20_000;
 const TEST_MS = 120_000;
+const MB = 1_000_000;
+const UNITS = { bytes: 1, KB: 1024, MB: 1024 ** 2 };
 
 let browser: TestBrowser;
 let sandbox: Sandbox;
@@ -36,8 +39,28 @@ async function link(): Promise<string> {
   return page.link;
 }
 
+/** Returns the bytes that a size stands for, as a page writes it. */
+function bytesOf(size: string): number {
+  const [value = "", unit = ""] = size.split(" ");
+  return Number(value.replaceAll(",", "")) * (UNITS[unit as keyof typeof UNITS] ?? Number.NaN);
+}
+
+/** Counts the pixels of the chart that have the colour of a series. */
+function barPixels(page: Page): Promise<number> {
+  return page.evaluate<number>(`(() => {
+    const colour = getComputedStyle(document.querySelector(".legend .sample")).backgroundColor;
+    const [red, green, blue] = colour.match(/[0-9]+/g).map(Number);
+    const canvas = document.querySelector("main canvas");
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    let count = 0;
+    for (let at = 0; at < data.length; at += 4)
+      if (data[at] === red && data[at + 1] === green && data[at + 2] === blue) count++;
+    return count;
+  })()`);
+}
+
 test(
-  "a drive is added, shows what is saved, and is unmounted; nothing complains",
+  "a drive is added, shows what is saved, is paused, without its server for a while, and unmounted; nothing complains",
   async () => {
     const drive = sandbox.makeFolder("drive");
     const { page, complaints } = await browser.open(await link());
@@ -64,9 +87,24 @@ test(
     await page.getByRole("menuitem", { name: "Pause for one hour" }).click();
     await page.getByRole("heading", { name: /^Paused until / }).waitFor({ timeout: SHOWN_MS });
     expect((await run("touch", [join(drive, "refused")])).stderr).toMatch(/Read-only file system/);
-    await page.getByRole("button", { name: "Actions for drive" }).click();
-    await page.getByRole("menuitem", { name: "Resume" }).click();
+    await page.getByRole("banner").getByRole("button", { name: "Resume" }).click();
     await page.getByRole("heading", { name: "Everything is saved on the server." }).waitFor({ timeout: SHOWN_MS });
+
+    await server.kill();
+    await page
+      .getByRole("heading", { name: "Offline. Files in the cache can be read." })
+      .waitFor({ timeout: SHOWN_MS });
+    await page.getByText("It goes on by itself once the server answers.").waitFor({ timeout: SHOWN_MS });
+    await server.stop();
+    server = await sandbox.startServer({ volumes: { docs: served }, listen: new URL(server.url).host });
+    await page.getByRole("heading", { name: "Everything is saved on the server." }).waitFor({ timeout: SHOWN_MS });
+    await page.getByText("Offline.", { exact: false }).first().waitFor({ timeout: SHOWN_MS });
+
+    await page.getByRole("navigation").getByRole("link", { name: "Help" }).click();
+    await page.getByText("The kernel can show drives.").waitFor({ timeout: SHOWN_MS });
+    await page.getByText("The agent's log").click();
+    await page.locator("pre.log", { hasText: "mounted" }).waitFor({ timeout: SHOWN_MS });
+    await page.getByRole("navigation").getByRole("link", { name: "Home" }).click();
 
     await page.getByRole("button", { name: "Actions for drive" }).click();
     await page.getByRole("menuitem", { name: "Unmount" }).click();
@@ -80,40 +118,95 @@ test(
 );
 
 test(
-  "what was saved is told as sentence, table and file; an error is told, and the page finds the agent again",
+  "an upload is told while it goes on, and what was saved as the line counts it: in words, chart, table and file",
   async () => {
     const drive = sandbox.makeFolder("drive");
-    await device.mount(`${server.url}/docs`, drive);
-    writeFileSync(join(served, "big"), Buffer.alloc(300_000, "text "));
-    await run("sh", ["-c", 'until cat "$1/big" > /dev/null; do sleep 0.1; done', "sh", drive], {
-      deadlineMs: SHOWN_MS,
+    const line = await sandbox.startEmulator(server.port, { upBitsPerSecond: 8e6, downBitsPerSecond: 8e6, rttMs: 20 });
+    await device.mount(`ws://127.0.0.1:${line.port}/docs`, drive);
+    const { page, complaints } = await browser.open(await link());
+    await page.getByText("Everything is saved on the server.").first().waitFor({ timeout: SHOWN_MS });
+    const source = sandbox.path("source.bin");
+    writeFileSync(source, noise(5 * MB, 1));
+    const copying = onMount('cp "$2" "$1/big.bin"', [drive, source], { deadlineMs: SHOWN_MS });
+    const now = page.locator("section", { has: page.getByRole("heading", { name: "Now" }) });
+    await now.getByRole("listitem").filter({ hasText: "To the server" }).getByText("big.bin").waitFor({
+      timeout: SHOWN_MS,
     });
-    const { page } = await browser.open(await link());
+    await page.getByText("Leave it on: 1 file is on the way to the server.").waitFor({ timeout: SHOWN_MS });
+    await copying;
+    await now.getByText("Nothing moves.").waitFor({ timeout: SHOWN_MS });
+    await page.getByText("You may switch off: nothing waits to be sent.").waitFor({ timeout: SHOWN_MS });
+    const lately = page.locator("section", { has: page.getByRole("heading", { name: "Lately" }) });
+    await lately.getByText("Saved big.bin.").waitFor({ timeout: SHOWN_MS });
+
+    // The same once more, but for its beginning.
+    writeFileSync(source, Buffer.concat([Buffer.alloc(100), noise(5 * MB, 1)]));
+    await onMount('cp "$2" "$1/big.bin"', [drive, source], { deadlineMs: SHOWN_MS });
+    await device.flush(drive, { up: true });
+    await quiet(line);
+    const { up, down } = await line.counts();
+    const crossed = up.sentBytes + down.sentBytes;
     await page.getByRole("navigation").getByRole("link", { name: "Savings" }).click();
-    await page.getByText(/^Today you worked with 293 KB/).waitFor({ timeout: SHOWN_MS });
+    const sentence = page.getByText(/^Today you worked with .* crossed the wire\.$/);
+    await sentence.waitFor({ timeout: SHOWN_MS });
+    const [, worked = "", wire = ""] = /with (.*?)\. (.*) crossed/.exec(await sentence.innerText()) ?? [];
+    expect(Math.abs(bytesOf(wire) - crossed) / crossed).toBeLessThan(0.01);
+    expect(bytesOf(worked)).toBeGreaterThan(9.9 * MB);
+    await waitFor(async () => (await barPixels(page)) > 0, SHOWN_MS, "bars in the chart");
     await page.getByText("The same as a table").click();
-    expect(await page.locator("table tbody tr").count()).toBeGreaterThan(0);
+    for (const [column, all] of [worked, wire].entries()) {
+      const cells = await page.locator(`table tbody td:nth-of-type(${column + 2})`).allInnerTexts();
+      const sum = cells.reduce((bytes, cell) => bytes + bytesOf(cell), 0);
+      expect(Math.abs(sum - bytesOf(all)) / bytesOf(all)).toBeLessThan(0.01);
+    }
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Save as CSV" }).click(),
     ]);
     expect(readFileSync(await download.path(), "utf8")).toMatch(/^hour,server,drive,folder,read,written,/);
-
-    await page.getByRole("navigation").getByRole("link", { name: "Add a drive" }).click();
-    await page.getByLabel("Invite or address").fill(`${server.url}/docs`);
-    await page.getByLabel("Where it appears").fill(join(sandbox.folder, "missing"));
-    await page.getByRole("button", { name: "Map the drive" }).click();
-    await page.getByText(/missing does not exist/).waitFor({ timeout: SHOWN_MS });
-
-    // The page of an agent that has ended is told so, and does not ask for ever.
-    await device.ask(["stop"]);
-    await page.getByText("This page has ended.").waitFor({ timeout: SHOWN_MS });
+    expect(complaints).toEqual([]);
   },
   TEST_MS,
 );
 
 test(
-  "a conflict names both files and when, and opens either",
+  "an error is told where it belongs; the page of an agent that was killed ends, and a new one maps the drive again",
+  async () => {
+    const drive = sandbox.makeFolder("drive");
+    await device.mount(`${server.url}/docs`, drive);
+    await onMount('printf written > "$1/note.txt"', [drive]);
+    const { page } = await browser.open(await link());
+    await page.getByRole("navigation").getByRole("link", { name: "Add a drive" }).click();
+    await page.getByLabel("Invite or address").fill(`${server.url}/docs`);
+    await page.getByLabel("Where it appears").fill(join(sandbox.folder, "missing"));
+    await page.getByRole("button", { name: "Map the drive" }).click();
+    await page.getByRole("alert").filter({ hasText: "missing does not exist" }).waitFor({ timeout: SHOWN_MS });
+    expect(await page.getByLabel("Invite or address").getAttribute("aria-invalid")).toBe("false");
+
+    await device.killAgent();
+    // It is not asked for ever: another agent is at another port.
+    await page.getByText("This page has ended").waitFor({ timeout: SHOWN_MS });
+    await page.getByText("Open it again from the icon of Runnel").waitFor({ timeout: SHOWN_MS });
+    const again = await browser.open(await link());
+    await again.page.getByRole("heading", { name: `The agent ended without unmounting ${drive}.` }).waitFor({
+      timeout: SHOWN_MS,
+    });
+    expect(await again.page.getByText("runnel mount").count()).toBe(0);
+    await again.page.getByRole("button", { name: "Map again" }).click();
+    await again.page
+      .getByRole("heading", { name: "Everything is saved on the server." })
+      .waitFor({ timeout: SHOWN_MS });
+    expect((await run("cat", [join(drive, "note.txt")])).stdout).toBe("written");
+
+    // An agent that ends by itself tells its pages.
+    await device.ask(["stop"]);
+    await again.page.getByText("This page has ended").waitFor({ timeout: SHOWN_MS });
+  },
+  TEST_MS,
+);
+
+test(
+  "a conflict names both files, who saved and when, and opens either",
   async () => {
     // Stands in for the program that opens files: it writes down what it is given.
     const bin = sandbox.makeFolder("bin");
@@ -139,22 +232,22 @@ echo mine >&3; exec 3>&-`;
     const { page, complaints } = await browser.open(shown.link);
     await page.getByRole("navigation").getByRole("link", { name: "Conflicts" }).click();
     const { mounts } = (await here.status()) as {
-      mounts: { conflicts: { path: string; conflictCopy: string | null }[] }[];
+      mounts: { conflicts: { path: string; conflictCopy: string | null; by: string }[] }[];
     };
     const [conflict] = mounts[0]?.conflicts ?? [];
-    expect(conflict).toBeDefined();
+    const copy = conflict?.conflictCopy ?? "";
+    expect([existsSync(join(served, copy)), copy]).toEqual([true, expect.stringContaining("report")]);
     await page.getByText("drive/report.txt was changed in two places").waitFor({ timeout: SHOWN_MS });
+    expect(conflict?.by).toMatch(/./);
+    await page.getByText(`Saved last by ${conflict?.by}`).waitFor({ timeout: SHOWN_MS });
     expect(await page.getByRole("main").locator("time").count()).toBe(1);
     const menu = page.getByRole("button", { name: /^Actions for drive/ });
     await menu.click();
     await page.getByRole("menuitem", { name: "Open it" }).click();
     await waitFor(() => opened().includes(join(drive, "report.txt")), SHOWN_MS, "the file to be opened");
-    if (typeof conflict?.conflictCopy === "string") {
-      await menu.click();
-      await page.getByRole("menuitem", { name: "Open the other" }).click();
-      const other = join(drive, conflict.conflictCopy);
-      await waitFor(() => opened().includes(other), SHOWN_MS, "the other file to be opened");
-    }
+    await menu.click();
+    await page.getByRole("menuitem", { name: "Open the other" }).click();
+    await waitFor(() => opened().includes(join(drive, copy)), SHOWN_MS, "the other file to be opened");
     await menu.click();
     await page.getByRole("menuitem", { name: "Show both in their folder" }).click();
     await waitFor(() => opened().includes(drive), SHOWN_MS, "the folder to be opened");
@@ -196,6 +289,14 @@ test(
     writeFileSync(join(served, "note.txt"), "here");
     await run("sh", ["-c", 'until cat "$1/note.txt"; do sleep 0.1; done', "sh", drive], { deadlineMs: SHOWN_MS });
     expect(await device.status()).toMatchObject({ mounts: [{ cacheLimitBytes: 1.5 * 1024 ** 3, isKept: true }] });
+
+    await device.ask(["stop"]);
+    const later = await browser.open(await link());
+    await later.page.getByText("Not mapped now.").waitFor({ timeout: SHOWN_MS });
+    await later.page.getByRole("button", { name: "Forget" }).click();
+    await later.page.getByRole("alertdialog").getByRole("button", { name: "Forget" }).click();
+    await later.page.getByText("No drive is mapped").waitFor({ timeout: SHOWN_MS });
+    expect(await device.status()).toMatchObject({ mounts: [], lost: [], resting: [] });
   },
   TEST_MS,
 );
