@@ -12,6 +12,8 @@ export type FolderOrder = (typeof FOLDER_ORDERS)[number];
 
 /** An order is made anew at most so often while the drive changes. */
 const SORTED_FOR_MS = 2_000;
+/** Share that is shown at most of a pin which is still looked through. */
+const PART_MAX = 0.99;
 
 export interface FolderListDeps {
   replica: Replica;
@@ -98,5 +100,5 @@ export class FolderList {
 
 function shareOf({ isComplete, all, here }: Pick<KeptTree, "isComplete" | "all" | "here">): number {
   if (isComplete) return 1;
-  return all.bytes === 0 ? 0 : here.bytes / all.bytes;
+  return all.bytes === 0 ? 0 : Math.min(here.bytes / all.bytes, PART_MAX);
 }
