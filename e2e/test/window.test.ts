@@ -152,6 +152,7 @@ test(
     const [, worked = "", wire = ""] = /with (.*?)\. (.*) crossed/.exec(await sentence.innerText()) ?? [];
     expect(Math.abs(bytesOf(wire) - crossed) / crossed).toBeLessThan(0.01);
     expect(bytesOf(worked)).toBeGreaterThan(9.9 * MB);
+    await page.locator("main canvas").waitFor({ timeout: SHOWN_MS });
     await waitFor(async () => (await barPixels(page)) > 0, SHOWN_MS, "bars in the chart");
     await page.getByText("The same as a table").click();
     for (const [column, all] of [worked, wire].entries()) {
