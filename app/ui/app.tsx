@@ -55,6 +55,7 @@ export function App(): ReactNode {
 }
 
 function HeadBar({ view: { line, shown, problem } }: { view: AgentView }): ReactNode {
+  const isLive = line === "live";
   const isUnknown = line === "lost" || line === "ended" || problem !== "";
   return (
     <header className="head">
@@ -68,9 +69,11 @@ function HeadBar({ view: { line, shown, problem } }: { view: AgentView }): React
           <StateIcon state={shown.head.state} size={24} />
           <div role="status">
             <h1>{shown.head.sentence}</h1>
-            {shown.head.act === null && shown.head.next !== null && <p className="quiet small">{shown.head.next}</p>}
+            {isLive && shown.head.act === null && shown.head.next !== null && (
+              <p className="quiet small">{shown.head.next}</p>
+            )}
           </div>
-          {shown.head.act !== null && line === "live" && <Act act={shown.head.act} />}
+          {isLive && shown.head.act !== null && <Act act={shown.head.act} />}
         </>
       )}
     </header>
@@ -103,7 +106,8 @@ function Act({ act }: { act: HeadAct }): ReactNode {
     );
   }
   const { href, word } = ACT_LINKS[act];
-  if (href === location) return null;
+  // Home has a button of its own for the first drive.
+  if (href === location || (act === "add" && location === "/")) return null;
   return (
     <Link href={href} className="button">
       {say(word)}
@@ -130,12 +134,12 @@ function SideBar({ conflicts }: { conflicts: number }): ReactNode {
   );
 }
 
-function LineNotice({ view: { line } }: { view: AgentView }): ReactNode {
+function LineNotice({ view: { line, shown } }: { view: AgentView }): ReactNode {
   // While it connects for the first time, the head says so: nothing moves when it is done.
   if (line === "live" || line === "connecting") return null;
   return (
     <Notice tone="warning" icon={<Unplug size={ICON} aria-hidden="true" />}>
-      {say(line === "lost" ? "lineLost" : "lineEnded")}
+      {say(line === "lost" ? "lineLost" : shown === undefined ? "lineEnded" : "lineEndedShown")}
     </Notice>
   );
 }

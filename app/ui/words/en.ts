@@ -14,6 +14,8 @@ export const WORDS = {
   lineConnecting: "Connecting to the agent…",
   lineLost: "The agent does not answer. What you see was so at last; the page tries again by itself.",
   lineEnded: "This page has ended. Open it again from the icon of Runnel, or at a terminal: runnel ui",
+  lineEndedShown:
+    "This page has ended. What you see was so at last. Open it again from the icon of Runnel, or at a terminal: runnel ui",
   headLost: "Nothing is known of the drives",
   unknown: "Not known: the agent does not answer this page.",
   callLost: "The agent does not answer.",
