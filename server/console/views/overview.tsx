@@ -123,10 +123,12 @@ function StorageRow({ volume }: { volume: VolumeRow }): ReactNode {
         <span className="small quiet">
           {problem !== ""
             ? problem
-            : say(bytes === null ? "volumeCounting" : "volumeHolds", { size: formatBytes(bytes ?? 0) })}
+            : bytes === null
+              ? say("volumeCounting")
+              : say("volumeHolds", { size: formatBytes(bytes) })}
         </span>
       </div>
-      {freeBytes !== null && totalBytes !== null && <DiskMeter freeBytes={freeBytes} totalBytes={totalBytes} />}
+      <DiskMeter freeBytes={freeBytes} totalBytes={totalBytes} />
     </li>
   );
 }
@@ -145,8 +147,9 @@ function DataRow({ overview: { dataFreeBytes, dataTotalBytes } }: { overview: Ov
   );
 }
 
-/** Shows how full the disk below a volume is. */
-function DiskMeter({ freeBytes, totalBytes }: { freeBytes: number; totalBytes: number }): ReactNode {
+/** Shows how full a disk is, and nothing of one that does not say. */
+function DiskMeter({ freeBytes, totalBytes }: { freeBytes: number | null; totalBytes: number | null }): ReactNode {
+  if (freeBytes === null || totalBytes === null) return null;
   const share = totalBytes === 0 ? 0 : 1 - freeBytes / totalBytes;
   return (
     <div className="disk">

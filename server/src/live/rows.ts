@@ -115,13 +115,14 @@ export const VolumeRow = z.object({
   isStopped: z.boolean(),
   /** It was made here, and can be stopped here. */
   isMade: z.boolean(),
-  files: z.number(),
-  bytes,
-  /** Age of the count, milliseconds; null before they were counted, and while it is not open. */
+  /** Count of its files, and of their bytes; null before they were counted, and while it is not open. */
+  files: z.number().nullable(),
+  bytes: bytes.nullable(),
+  /** Age of that count, milliseconds. */
   countedMs: z.number().nullable(),
-  /** Room on the disk with the folder; 0 of 0 while that is not known. */
-  freeBytes: bytes,
-  totalBytes: bytes,
+  /** Room on the disk with the folder; null while that is not known. */
+  freeBytes: bytes.nullable(),
+  totalBytes: bytes.nullable(),
   /** Devices with a right on it, and those of them with a connection that has it attached. */
   devices: z.number(),
   devicesOn: z.number(),
@@ -147,9 +148,9 @@ export const Overview = z.object({
   workedWireBytes: bytes,
   /** All bytes on the wire since the start, headers and listings included. */
   wireBytes: bytes,
-  /** Disk with the logs and indexes. */
-  dataFreeBytes: bytes,
-  dataTotalBytes: bytes,
+  /** Disk with the logs and indexes; null when it does not say. */
+  dataFreeBytes: bytes.nullable(),
+  dataTotalBytes: bytes.nullable(),
 });
 export type Overview = z.output<typeof Overview>;
 

@@ -63,7 +63,7 @@ export class ServerOverview {
     const disks: DiskFacts[] = [
       ...(data === undefined ? [] : [{ holds: "the server's data", ...freeOf(data) }]),
       ...rows.flatMap(({ name, freeBytes, totalBytes }) =>
-        totalBytes === 0 ? [] : [{ holds: name, freeBytes, totalBytes }],
+        freeBytes === null || totalBytes === null ? [] : [{ holds: name, freeBytes, totalBytes }],
       ),
     ];
     const transfers = live.transferCount;
@@ -85,8 +85,8 @@ export class ServerOverview {
       workedBytes: traffic.savedBytes + traffic.fetchedBytes,
       workedWireBytes: traffic.savedWireBytes + traffic.fetchedWireBytes,
       wireBytes: sentBytes + receivedBytes,
-      dataFreeBytes: data?.availableBytes ?? 0,
-      dataTotalBytes: data?.totalBytes ?? 0,
+      dataFreeBytes: data?.availableBytes ?? null,
+      dataTotalBytes: data?.totalBytes ?? null,
     };
   }
 
@@ -105,11 +105,11 @@ export class ServerOverview {
       problem,
       isStopped,
       isMade: this.#deps.isMade(name),
-      files: usage?.files ?? 0,
-      bytes: usage?.bytes ?? 0,
+      files: usage?.files ?? null,
+      bytes: usage?.bytes ?? null,
       countedMs: usage?.ageMs ?? null,
-      freeBytes: space?.availableBytes ?? 0,
-      totalBytes: space?.totalBytes ?? 0,
+      freeBytes: space?.availableBytes ?? null,
+      totalBytes: space?.totalBytes ?? null,
       devices,
       devicesOn,
       savedBytes,
