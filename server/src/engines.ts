@@ -55,17 +55,14 @@ export async function openEngines(deps: EnginesDeps): Promise<Engines> {
     live,
     overview,
     maker,
-    browse: async (who, name, path, asked) => {
-      const volume = served.get(name)?.mustBeOpen();
-      if (volume === undefined) throw new RunnelError("NotFound", "browse", `The server has no volume ${name}.`);
-      const page = await browseVolume(volume, path, asked);
-      // A reader who goes on with the next page has been noted.
-      if (asked.after === undefined) audit.note({ who, act: "browse", object: name, result: "done", detail: path });
-      return page;
-    },
+    browse: (who, name, path, asked) =>
+      audit.observe({ who, act: "browse", object: name, detail: path }, async () => {
+        const volume = served.get(name)?.mustBeOpen();
+        if (volume === undefined) throw new RunnelError("NotFound", "browse", `The server has no volume ${name}.`);
+        return browseVolume(volume, path, asked);
+      }),
     offeredFolders: async (who, path, { after, limit }) => {
-      const page = await offered.list(path, after, limit);
-      if (after === undefined) audit.note({ who, act: "offered", object: path, result: "done" });
+      const page = await audit.observe({ who, act: "offered", object: path }, () => offered.list(path, after, limit));
       return { rows: page.folders.map((each) => ({ ...each, volume: volumeOf(each.path) })), after: page.after };
     },
     above: (path) => (path === "" ? null : offered.roots.includes(path) ? "" : dirname(path)),

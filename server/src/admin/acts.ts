@@ -75,29 +75,22 @@ export const ACTS: {
   },
 
   async openers({ server, security }, who, { volume, path = "" }) {
-    const all = await server.openers(volume, path);
-    security.audit.note({ who, act: "openers", object: volume, result: "done" });
+    const act = { who, act: "openers", object: volume } as const;
+    const all = await security.audit.observe(act, () => server.openers(volume, path));
     const openers = all.slice(0, OPENERS_MAX).map((opener) => shownOpener(security.devices, opener));
     return { openers, total: all.length };
   },
 
   async audit({ security }, who, asked) {
-    noteReading(security, who, asked);
-    return security.audit.page(asked);
+    return security.audit.read(who, asked);
   },
 
   async auditCsv({ security }, who, asked) {
-    noteReading(security, who, asked);
-    const page = await security.audit.page(asked);
+    const page = await security.audit.read(who, asked);
     const csv = (asked.after === undefined ? CSV_HEADER : "") + csvRows(page.entries);
     return { csv, count: page.entries.length, after: page.after };
   },
 };
-
-/** A reader who goes on with the next page has been noted. */
-function noteReading({ audit }: ActDeps["security"], who: Actor, { after, above }: Asked<"audit">): void {
-  if (after === undefined && above === undefined) audit.note({ who, act: "audit", result: "done" });
-}
 
 function describeInvite(id: string, { isReadOnly, person }: { isReadOnly: boolean; person: string }): string {
   return `Invite ${id}${person === "" ? "" : ` for ${person}`}, with the right to ${isReadOnly ? "read" : "write"}.`;

@@ -48,6 +48,8 @@ export const AUDIT_ACTS = [
   "personChange",
   "personRemove",
   "settings",
+  "enter",
+  "download",
 ] as const;
 export type AuditAct = (typeof AUDIT_ACTS)[number];
 
@@ -101,6 +103,11 @@ export interface NewEntry {
 
 /** A step of an act of several: `begun` before it is done, `of` with what came of the one that was begun as n. */
 export type Step = { is: "begun" } | { is: "outcome"; of: number };
+
+/** Returns somebody of whom only the address is known. */
+export function unauthenticated(address: string): Actor {
+  return { kind: "unauthenticated", id: "", name: "", person: "", address };
+}
 
 export const SERVER: Actor = { kind: "server", id: "", name: "", person: "", address: "" };
 

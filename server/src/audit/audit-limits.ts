@@ -41,5 +41,8 @@ export const REPEATED_MS = 60_000;
 export const DEVICE_KINDS_MAX = 20;
 export const UNAUTHENTICATED_KINDS_MAX = 60;
 
+/** Places in the log from which readers may go on; the oldest are forgotten. */
+export const READ_PLACES_MAX = 1000;
+
 /** Entries of a page. */
 export const PAGE_ENTRIES_MAX = 500;

@@ -3,14 +3,15 @@
 // what others can cause as often as they like costs no sync and is counted [F185]. A disk that cannot be written stops
 // nothing: entries wait, and how many were lost is recorded once it can be written again [F186].
 import type { Clock, DiskRoot, ErrorKind, Timer } from "@runnel/shared";
-import { fromSystemError, isRunnelError } from "@runnel/shared";
-import { type NewEntry, SERVER, type Step, cleaned, lineOf } from "./audit-entry.ts";
+import { fromSystemError, isRunnelError, RecentMap } from "@runnel/shared";
+import { type Actor, type NewEntry, SERVER, type Step, cleaned, lineOf } from "./audit-entry.ts";
 import type { AuditFilter, AuditPage } from "./audit-filter.ts";
 import {
   AUDIT_FOLDERS,
   AUDIT_LIMITS,
   type AuditFolder,
   type AuditLimits,
+  READ_PLACES_MAX,
   RETRY_MS,
   SYNC_MS,
   WAITING_ACTS_MAX,
@@ -50,6 +51,8 @@ export class AuditLog {
   readonly #limits: AuditLimits;
   readonly #folders: Readonly<Record<AuditFolder, EntryFiles>>;
   readonly #repeated: RepeatedEntries;
+  /** Places to which somebody has read, or followed, the log. */
+  readonly #readTo = new RecentMap<string, true>(READ_PLACES_MAX);
   #nextN: number;
   /** All entries up to this number are written, or never will be: what is shown begins here. */
   #shownN: number;
@@ -139,6 +142,30 @@ export class AuditLog {
     }
     await this.#outcome(of, { ...act, ...outcome(result), result: "done" });
     return result;
+  }
+
+  /** Looks at something for somebody, and notes that, or why nothing was shown. */
+  async observe<T>(act: Act, look: () => Promise<T>): Promise<T> {
+    try {
+      const seen = await look();
+      this.note({ ...act, result: "done" });
+      return seen;
+    } catch (error) {
+      this.note({ ...act, result: fromSystemError(error, "administer").kind });
+      throw error;
+    }
+  }
+
+  /** Reads a page for somebody, and notes that, but where it goes on from one that was read before. */
+  async read(who: Actor, filter: AuditFilter): Promise<AuditPage> {
+    const place = (n: number): string => JSON.stringify([who.kind, who.name, who.address, n]);
+    const { after, above } = filter;
+    const isGoingOn = [after, above].some((n) => n !== undefined && this.#readTo.has(place(n)));
+    if (!isGoingOn) this.note({ who, act: "audit", result: "done" });
+    const page = await this.page(filter);
+    for (const n of [page.after, page.entries[0]?.n, above])
+      if (typeof n === "number") this.#readTo.set(place(n), true);
+    return page;
   }
 
   /** Reads a page, the newest first. */

@@ -1,7 +1,14 @@
 // The console: pages over TLS for whoever signs in, and on this machine's loopback for whoever may open the server's
 // administrator's socket. Each request is judged by the role of its caller before anything is done.
 import type { IncomingMessage } from "node:http";
-import { type Call, type CallSchemas, RunnelError, type WsCarrier } from "@runnel/shared";
+import {
+  type Call,
+  type CallSchemas,
+  type ErrorKind,
+  fromSystemError,
+  RunnelError,
+  type WsCarrier,
+} from "@runnel/shared";
 import {
   type Download,
   type EnteredPage,
@@ -12,7 +19,7 @@ import {
   SecurePages,
   Tickets,
 } from "@runnel/shared/page";
-import type { Actor } from "../audit/audit-entry.ts";
+import { type Actor, unauthenticated } from "../audit/audit-entry.ts";
 import type { ConsoleHosts } from "./console-hosts.ts";
 import { CONSOLE_LIMITS } from "./console-limits.ts";
 import type { ConsoleSession, SessionStart } from "./console-sessions.ts";
@@ -20,6 +27,8 @@ import { actorOf, type Caller, type ConsoleDeps, type ConsoleVerb } from "./cons
 import { SignInRoutes, tokenIn } from "./sign-in.ts";
 import { CONSOLE_VERBS } from "./verbs/index.ts";
 
+/** Address of whoever comes over the door that `runnel console` opens. */
+const LOOPBACK = "127.0.0.1";
 const TABLE: Readonly<Record<string, CallSchemas & ConsoleVerb>> = CONSOLE_VERBS;
 
 export interface ConsoleSettings {
@@ -53,12 +62,13 @@ export class Console {
       handle: (verb: string, request: unknown, call: Call, session: ConsoleSession): Promise<unknown> =>
         this.#handle(verb, request, call, session),
       authorize: (verb: string, session: ConsoleSession): void => this.#authorize(verb, session),
+      refused: (verb: string, error: unknown, session: ConsoleSession): void => this.#refused(verb, error, session),
       problem,
     };
     this.#deps = deps;
     this.#signIn = new SignInRoutes(deps);
     this.#downloads = new Tickets(clock);
-    this.#calls = new PageCalls({ ...calls, enter: (token, end) => this.#enter(token, end) });
+    this.#calls = new PageCalls({ ...calls, enter: (token, end, address) => this.#enter(token, end, address) });
     this.#local = new LocalPages(
       {
         ...calls,
@@ -66,6 +76,7 @@ export class Console {
         builtFolder,
         entryFolder,
         sessions: (changed) => sessions.local(changed),
+        turnedAway: (from, kind) => this.#turnedAway(from, kind, LOOPBACK),
       },
       () => undefined,
     );
@@ -76,7 +87,7 @@ export class Console {
       requestsMax: CONSOLE_LIMITS.requests,
       answerMs: CONSOLE_LIMITS.answerMs,
       addRoutes: (app) => this.#signIn.addTo(app),
-      download: (ticket) => this.#download(ticket),
+      download: (ticket, address) => this.#download(ticket, address),
       opened: (carrier, request, owned) => this.#opened(carrier, request, owned),
       problem,
     });
@@ -100,20 +111,30 @@ export class Console {
     await this.#local.close();
   }
 
-  #opened(carrier: WsCarrier, { headers }: IncomingMessage, owned: () => void): void {
-    this.#calls.opened(carrier, owned, tokenIn(headers.cookie) ?? "");
+  #opened(carrier: WsCarrier, { headers, socket }: IncomingMessage, owned: () => void): void {
+    const { remoteAddress: address = "" } = socket;
+    this.#calls.opened(carrier, owned, { token: tokenIn(headers.cookie) ?? "", address });
   }
 
-  #enter(token: string, end: (sentence: string) => void): EnteredPage<ConsoleSession> | PageRefusal {
+  #enter(token: string, end: (sentence: string) => void, address: string): EnteredPage<ConsoleSession> | PageRefusal {
     const { sessions } = this.#deps;
     const entered = sessions.find(token)?.isLocal === false ? sessions.enter(token, end) : undefined;
     if (entered === "Busy") return { isForNow: true, sentence: "Too many pages are open. Close one, then try again." };
+    // A browser that has no cookie yet asks whether it may come in without one.
+    if (entered === undefined && token !== "") this.#turnedAway("page", "Denied", address);
     return entered ?? { isForNow: false, sentence: "Nobody is signed in here. Sign in." };
   }
 
-  #download(ticket: string): Download {
+  /** Notes a wrong cookie, token or ticket. */
+  #turnedAway(from: "page" | "file", result: ErrorKind, address: string): void {
+    const act = from === "page" ? "enter" : "download";
+    this.#deps.security.audit.note({ who: unauthenticated(address), act, result });
+  }
+
+  #download(ticket: string, address: string): Download {
     const download = this.#downloads.redeem(ticket);
     if (download !== undefined) return download;
+    this.#turnedAway("file", "Denied", address);
     throw new RunnelError("Denied", "fetch a file", "This file was fetched, or has waited too long. Ask for it again.");
   }
 
@@ -121,8 +142,13 @@ export class Console {
   #authorize(verb: string, session: ConsoleSession): void {
     const caller = this.#callerOf(session);
     if (TABLE[verb]?.role !== "admin" || caller.role === "admin") return;
-    this.#deps.security.audit.note({ who: caller.actor, act: "administer", object: verb, result: "Denied" });
     throw new RunnelError("Denied", verb, "Only an admin of this server may do that. Ask one.");
+  }
+
+  /** Notes a request that is none, that is not of its form, or that is not for the role of its caller. */
+  #refused(verb: string, error: unknown, session: ConsoleSession): void {
+    const { kind } = fromSystemError(error, "ask");
+    this.#deps.security.audit.note({ who: this.#actorOf(session), act: "administer", object: verb, result: kind });
   }
 
   async #handle(verb: string, request: unknown, call: Call, session: ConsoleSession): Promise<unknown> {
@@ -137,14 +163,19 @@ export class Console {
     const { people, sessions } = this.#deps;
     const denied = new RunnelError("Denied", "ask", "You are not signed in any more. Sign in again.");
     if (!sessions.list().includes(session)) throw denied;
-    if (session.isLocal) {
-      const actor: Actor = { kind: "admin", id: "", name: session.name, person: "", address: "" };
+    const actor = this.#actorOf(session);
+    if (session.isLocal)
       return { name: "", role: "admin", session, actor, offer: (download) => this.#local.offer(download) };
-    }
     const person = people.find(session.name);
     if (person === undefined) throw denied;
     const { name, role } = person;
     const offer = async (download: Download): Promise<string> => this.#downloads.issue(download);
-    return { name, role, session, actor: actorOf(person, session.address), offer };
+    return { name, role, session, actor, offer };
+  }
+
+  /** Returns how the audit log has whoever a session is of, though it may have ended. */
+  #actorOf({ isLocal, name, address }: ConsoleSession): Actor {
+    if (isLocal) return { kind: "admin", id: "", name, person: "", address: "" };
+    return actorOf(this.#deps.people.find(name) ?? { name, role: "user" }, address);
   }
 }

@@ -1,11 +1,10 @@
 // The ways into the console over TLS: a name with its password, and the token that the server prints until somebody has
 // set the console up. What they give is a cookie, which pages cannot read and other sites' pages are not sent with.
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import type { IncomingMessage } from "node:http";
 import { RunnelError } from "@runnel/shared";
-import { jsonOf, type PageContext, type PageRoutes } from "@runnel/shared/page";
+import { addressOf, jsonOf, type PageContext, type PageRoutes } from "@runnel/shared/page";
 import { z } from "zod";
-import type { Actor } from "../audit/audit-entry.ts";
+import { unauthenticated } from "../audit/audit-entry.ts";
 import type { Person } from "../auth/people-file.ts";
 import { CONSOLE_LIMITS } from "./console-limits.ts";
 import { type ConsoleDeps, actorOf } from "./console-verb.ts";
@@ -35,13 +34,28 @@ export class SignInRoutes {
 
   addTo(app: PageRoutes): void {
     app.post("/sign-in", async (context) => {
-      const { name, password } = await jsonOf(context.req.raw, SignIn);
+      const { name, password } = await this.#asked(context, "signIn", SignIn);
       return this.#answer(context, await this.#signIn(name, password, addressOf(context)));
     });
     app.post("/set-up", async (context) => {
-      const asked = await jsonOf(context.req.raw, SetUp);
+      const asked = await this.#asked(context, "setUp", SetUp);
       return this.#answer(context, await this.#setUp(asked, addressOf(context)));
     });
+  }
+
+  /** @throws RunnelError Invalid, TooLarge, which are noted. */
+  async #asked<T>(context: PageContext, act: "signIn" | "setUp", schema: z.ZodType<T>): Promise<T> {
+    try {
+      return await jsonOf(context.req.raw, schema);
+    } catch (error) {
+      this.#noteRefusal(addressOf(context), act, error);
+      throw error;
+    }
+  }
+
+  #noteRefusal(address: string, act: "signIn" | "setUp", error: unknown, object = ""): void {
+    if (error instanceof RunnelError)
+      this.#deps.security.audit.note({ who: unauthenticated(address), act, object, result: error.kind });
   }
 
   async #signIn(name: string, password: string, address: string): Promise<Person> {
@@ -63,23 +77,26 @@ export class SignInRoutes {
       if (now !== undefined && now.password === person.password) return now;
       throw new RunnelError("Denied", "sign in", "The password was changed just now. Sign in again.");
     } catch (error) {
-      if (error instanceof RunnelError)
-        security.audit.note({ who: unauthenticated(address), act: "signIn", object, result: error.kind });
+      this.#noteRefusal(address, "signIn", error, object);
       throw error;
     }
   }
 
   async #setUp({ token, name, password }: z.output<typeof SetUp>, address: string): Promise<Person> {
     const { people, security } = this.#deps;
-    if (people.hasAdmin || !this.#isSetUpToken(token)) {
-      security.audit.note({ who: unauthenticated(address), act: "setUp", result: "Denied" });
-      const sentence = people.hasAdmin
-        ? "The console is set up already. Sign in."
-        : "This link is not the one that the server printed last. Look there for the right one.";
-      throw new RunnelError("Denied", "set up", sentence);
+    try {
+      if (people.hasAdmin) throw new RunnelError("Denied", "set up", "The console is set up already. Sign in.");
+      if (!this.#isSetUpToken(token)) {
+        const sentence = "This link is not the one that the server printed last. Look there for the right one.";
+        throw new RunnelError("Denied", "set up", sentence);
+      }
+      mustFit(personName, name, "Write a name without blanks at its ends.");
+      mustFit(newPassword, password, `Choose a password of at least ${CONSOLE_LIMITS.passwordMin} characters.`);
+    } catch (error) {
+      // A name that does not fit may be a password in the wrong field.
+      this.#noteRefusal(address, "setUp", error);
+      throw error;
     }
-    mustFit(personName, name, "Write a name without blanks at its ends.");
-    mustFit(newPassword, password, `Choose a password of at least ${CONSOLE_LIMITS.passwordMin} characters.`);
     const who = actorOf({ name, role: "admin" }, address);
     return security.audit.perform({ who, act: "setUp", object: name }, () => people.setUp(name, password));
   }
@@ -112,12 +129,4 @@ export function tokenIn(cookies: string | undefined): string | undefined {
 
 function mustFit(schema: z.ZodType, value: string, sentence: string): void {
   if (!schema.safeParse(value).success) throw new RunnelError("Invalid", "set up", sentence);
-}
-
-function unauthenticated(address: string): Actor {
-  return { kind: "unauthenticated", id: "", name: "", person: "", address };
-}
-
-function addressOf({ env }: PageContext): string {
-  return (env as { incoming: IncomingMessage }).incoming.socket.remoteAddress ?? "";
 }

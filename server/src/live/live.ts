@@ -173,11 +173,11 @@ export class Live {
   /** Ends a connection; its client may connect again. @throws RunnelError NotFound when there is none of the id. */
   async disconnect(who: Actor, id: string): Promise<void> {
     const handler = this.#known().find((each) => String(each.id) === id);
-    if (handler === undefined)
-      throw new RunnelError("NotFound", "disconnect", "This connection has ended already. Look at the list again.");
-    const { name } = this.#whose()(handler.deviceId ?? "");
-    const object = name === "" ? handler.who : `${name} (${handler.deviceId})`;
-    await this.#deps.audit.perform({ who, act: "disconnect", object, detail: handler.address }, async () => {
+    const { name } = this.#whose()(handler?.deviceId ?? "");
+    const object = name === "" ? (handler?.who ?? id) : `${name} (${handler?.deviceId})`;
+    await this.#deps.audit.perform({ who, act: "disconnect", object, detail: handler?.address ?? "" }, async () => {
+      if (handler === undefined)
+        throw new RunnelError("NotFound", "disconnect", "This connection has ended already. Look at the list again.");
       handler.close(new RunnelError("Busy", "connect", "An administrator has ended the connection."));
     });
   }

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { RunnelError } from "@runnel/shared";
 import { SERVER } from "../../src/audit/audit-entry.ts";
-import { WAITING_ACTS_MAX, WAITING_NOTES_MAX } from "../../src/audit/audit-limits.ts";
+import { REPEATED_MS, WAITING_ACTS_MAX, WAITING_NOTES_MAX } from "../../src/audit/audit-limits.ts";
 import { ADMIN, AuditRig, LAPTOP, right, unauthenticated } from "./audit-rig.ts";
 
 let rig: AuditRig;
@@ -315,4 +315,26 @@ test("what comes after it was closed is not recorded, and stops nobody", async (
   await rig.log.close();
   await rig.start();
   expect(await rig.entries()).toEqual([]);
+});
+
+test("a reader is recorded who begins anywhere, and not where a page that was recorded goes on", async () => {
+  for (let n = 0; n < 5; n++) await rig.log.record(right(String(n)));
+  const reads = async (): Promise<number> => {
+    await rig.clock.advance(REPEATED_MS);
+    return (await rig.entries({ act: "audit" })).reduce((sum, { count }) => sum + count, 0);
+  };
+  const first = await rig.log.read(ADMIN, { limit: 2 });
+  const second = await rig.log.read(ADMIN, { limit: 2, after: first.after ?? 0 });
+  await rig.log.read(ADMIN, { limit: 2, after: second.after ?? 0 });
+  // Follows what comes, whether something came or not.
+  const above = first.entries[0]?.n ?? 0;
+  for (let time = 0; time < 3; time++) await rig.log.read(ADMIN, { above });
+  expect(await reads()).toBe(1);
+  await rig.log.read(ADMIN, { above: 0 });
+  expect(await reads()).toBe(2);
+  await rig.log.read(ADMIN, { after: 1_000_000 });
+  expect(await reads()).toBe(3);
+  // A place that somebody else has read to is none of this reader's.
+  await rig.log.read({ ...ADMIN, name: "Eve" }, { after: first.after ?? 0 });
+  expect(await reads()).toBe(4);
 });

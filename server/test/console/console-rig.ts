@@ -31,7 +31,11 @@ import { ConsoleHosts } from "../../src/console/console-hosts.ts";
 import { ConsoleSessions } from "../../src/console/console-sessions.ts";
 import { Console } from "../../src/console/console.ts";
 import { CONSOLE_VERBS } from "../../src/console/verbs/index.ts";
-import type { Engines } from "../../src/engines.ts";
+import { openEngines } from "../../src/engines.ts";
+import { OfferedFolders } from "../../src/offer/offered-folders.ts";
+import type { ServedFolder } from "../../src/served-folders.ts";
+import type { Offer } from "../../src/served-volume.ts";
+import { ServedVolumes } from "../../src/served-volumes.ts";
 import type { RunningServer } from "../../src/server-api.ts";
 
 export const PASSWORD = "correct horse battery";
@@ -56,6 +60,7 @@ export interface Page {
 export class ConsoleRig {
   readonly clock: SimulatedClock;
   readonly security: Security;
+  readonly server: RunningServer;
   readonly sessions: ConsoleSessions;
   readonly console: Console;
   readonly port: number;
@@ -64,11 +69,15 @@ export class ConsoleRig {
   readonly closePort: () => Promise<void>;
 
   private constructor(
-    given: Pick<ConsoleRig, "clock" | "security" | "sessions" | "console" | "port" | "warnings" | "closePort">,
+    given: Pick<
+      ConsoleRig,
+      "clock" | "security" | "server" | "sessions" | "console" | "port" | "warnings" | "closePort"
+    >,
   ) {
     this.clock = given.clock;
     this.closePort = given.closePort;
     this.security = given.security;
+    this.server = given.server;
     this.sessions = given.sessions;
     this.console = given.console;
     this.port = given.port;
@@ -93,16 +102,32 @@ export class ConsoleRig {
     const volumes = [{ name: "docs", folder: "/srv/docs", volume: { epoch: "e" }, unavailable: undefined }];
     const server = { url: `wss://127.0.0.1:${port}`, volumes, connected: () => false, openers: async () => [] };
     const sessions = new ConsoleSessions(clock);
-    // Verbs that need more of them have tests of their own (server/test/live/), and with a real server.
-    const engines = { overview: { volumes: async () => [] } };
+    // The volume is not open: verbs that need more have tests of their own (server/test/live/), and with a real server.
+    const offerOf = ({ name, folder }: ServedFolder): Offer => ({ name, folder, probe: away, open: away });
+    const served = new ServedVolumes([offerOf({ name: "docs", folder: "/srv/docs" })], {
+      clock,
+      ended: () => undefined,
+      warn,
+    });
+    const engines = await openEngines({
+      clock,
+      disk,
+      server: { ...server, served, connections: [], carried: () => ({ sentBytes: 0, receivedBytes: 0 }) } as never,
+      security,
+      dataFolder: "/data",
+      hostname: "files",
+      offered: await OfferedFolders.open(disk, []),
+      listed: [],
+      offerOf,
+    });
     const deps = {
       server: server as unknown as RunningServer,
       security,
       hostname: "files",
       people: security.people,
-      engines: engines as unknown as Engines,
+      engines,
       tries: new SignInTries(clock),
-      views: new Views({ clock, engines: engines as unknown as Engines, people: security.people }),
+      views: new Views({ clock, engines, people: security.people }),
       sessions,
       clock,
       facts: { version: "1.2.3", listen: `127.0.0.1:${port}`, addresses: [], dataFolder: "/data" },
@@ -119,9 +144,10 @@ export class ConsoleRig {
       await clock.advance(10_000);
       await closed;
       await closePort();
+      await engines.close();
       await security.release();
     });
-    return new ConsoleRig({ clock, security, sessions, console, port, warnings, closePort });
+    return new ConsoleRig({ clock, security, server: deps.server, sessions, console, port, warnings, closePort });
   }
 
   get origin(): string {
@@ -192,6 +218,11 @@ export class ConsoleRig {
     await this.clock.advance(60_000);
     return (await this.security.audit.page({})).entries.toReversed();
   }
+}
+
+/** Is what opens a volume whose folder is not there. */
+async function away(): Promise<never> {
+  throw new RunnelError("Unavailable", "serve", "The folder is not there: is its disk mounted?");
 }
 
 /** Returns the cookie that an answer sets, as a browser sends it back. */

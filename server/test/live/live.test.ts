@@ -62,7 +62,7 @@ describe("connections", () => {
     expect(client.client.closed).toBeInstanceOf(RunnelError);
     expect(live.connections()).toEqual([]);
     await expect(live.disconnect(SERVER, row?.key ?? "")).rejects.toMatchObject({ kind: "NotFound" });
-    expect(acts).toEqual(["disconnect"]);
+    expect(acts).toEqual(["disconnect", "disconnect"]);
   });
 });
 

@@ -17,6 +17,8 @@ export interface CallServerSettings {
   authorize?(verb: string): void;
   /** Answers a request that fits the schema of its verb. What it throws is sent as an error. */
   handle(verb: string, request: unknown, call: Call): Promise<unknown>;
+  /** A request was refused before it came to its handler; `verb` is "" for a message that is no request. */
+  refused?(verb: string, error: unknown): void;
   /** The other end broke the rules, or a request failed in a way that is a fault of this one. */
   problem?(error: unknown): void;
 }
@@ -52,6 +54,7 @@ export class CallServer {
     try {
       this.#take(parseMessage(ClientMessage, text));
     } catch (error) {
+      this.#settings.refused?.("", error);
       this.#settings.problem?.(error);
       this.#carrier.close();
     }
@@ -82,7 +85,7 @@ export class CallServer {
     const { signal } = call;
     this.#calls.set(id, call);
     try {
-      const asked = this.#parse(request);
+      const asked = this.#accepted(request);
       const result = await this.#settings.handle(verb, asked, { signal, part: (part) => this.#part(id, part, signal) });
       this.#send({ id, result });
     } catch (error) {
@@ -91,6 +94,16 @@ export class CallServer {
     } finally {
       this.#calls.delete(id);
       if (this.#isFinishing && this.#calls.size === 0) this.#carrier.close();
+    }
+  }
+
+  /** @throws as #parse */
+  #accepted(request: { verb: string }): unknown {
+    try {
+      return this.#parse(request);
+    } catch (error) {
+      this.#settings.refused?.(request.verb, error);
+      throw error;
     }
   }
 

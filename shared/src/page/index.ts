@@ -3,6 +3,7 @@
 export type { Context as PageContext, Hono as PageRoutes } from "hono";
 export type { Download } from "./downloads.ts";
 export { LocalPages, type OpenedPage, type Pages } from "./local-pages.ts";
+export { addressOf } from "./page-address.ts";
 export { PAGE_LIMITS } from "./page-limits.ts";
 export { type EnteredPage, PAGE_PROTOCOL, PageCalls, type PageRefusal } from "./page-calls.ts";
 export { PageSessions, type SessionTable } from "./page-sessions.ts";

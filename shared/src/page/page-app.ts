@@ -4,6 +4,7 @@ import { type ErrorKind, RunnelError } from "../errors.ts";
 import { type Context, Hono } from "hono";
 import { attachment, type Download } from "./downloads.ts";
 import { NOT_BUILT, NOT_FOUND } from "./fixed-pages.ts";
+import { addressOf } from "./page-address.ts";
 import { pageHeaders } from "./page-headers.ts";
 import { JSON_TYPE } from "./request-body.ts";
 
@@ -14,8 +15,8 @@ export interface PageAppDeps {
   readFile(path: string): Promise<Uint8Array<ArrayBuffer> | undefined>;
   /** Adds the ways in. */
   addRoutes(app: Hono): void;
-  /** Download that a ticket lets fetch. @throws RunnelError Denied, Busy */
-  download(ticket: string): Download;
+  /** Download that a ticket lets fetch, for who asks from an address. @throws RunnelError Denied, Busy */
+  download(ticket: string, address: string): Download;
   problem?(error: unknown): void;
 }
 
@@ -57,7 +58,7 @@ export function pageApp({ isSecure, readFile, addRoutes, download, problem }: Pa
   app.get("/files/:ticket", (context) => {
     // HEAD comes here too, and must not use the ticket up.
     if (context.req.method !== "GET") return context.text("A download is fetched with GET.\n", 405);
-    const { name, type, content } = download(context.req.param("ticket"));
+    const { name, type, content } = download(context.req.param("ticket"), addressOf(context));
     return new Response(ReadableStream.from(content()), {
       headers: { "Content-Type": type, "Content-Disposition": attachment(name) },
     });

@@ -30,6 +30,12 @@ export interface EnteredPage<Who> {
   leave(): void;
 }
 
+/** Facts about a connection: the token that it came with, and the address of its browser. */
+export interface PageOrigin {
+  token?: string;
+  address?: string;
+}
+
 /** Why a page is not let in, for a person: for good, or for now. */
 export interface PageRefusal {
   isForNow: boolean;
@@ -43,8 +49,13 @@ export interface PageCallsSettings<Who> extends Pick<CallServerSettings, "table"
   authorize?(verb: string, who: Who): void;
   /** Answers a request of a page of `who` that fits the schema of its verb. */
   handle(verb: string, request: unknown, call: Call, who: Who): Promise<unknown>;
-  /** Lets a page in by the token of a page session; `end` closes the page when its session ends. */
-  enter(token: string, end: (sentence: string) => void): EnteredPage<Who> | PageRefusal;
+  /** A request of a page of `who` was refused before it came to `handle`; `verb` is "" for what is no request. */
+  refused?(verb: string, error: unknown, who: Who): void;
+  /**
+   * Lets a page in by the token of a page session; `end` closes the page when its session ends. `address`: of its
+   * browser, where several have one.
+   */
+  enter(token: string, end: (sentence: string) => void, address: string): EnteredPage<Who> | PageRefusal;
 }
 
 export class PageCalls<Who> {
@@ -61,7 +72,7 @@ export class PageCalls<Who> {
    * `token`: of the page session that the connection came with; then the text has none. `owned` is called once a page
    * session owns it.
    */
-  opened(carrier: WsCarrier, owned: () => void, token?: string): void {
+  opened(carrier: WsCarrier, owned: () => void, { token, address = "" }: PageOrigin = {}): void {
     const timer = this.#settings.clock.after(PAGE_LIMITS.sessionMs, () => carrier.close(CLOSE_SESSION_ENDED));
     carrier.onClose(() => timer.cancel());
     const rest = afterFirstText(carrier, (text) => {
@@ -77,7 +88,7 @@ export class PageCalls<Who> {
         const last = this.#settings.clock.after(PAGE_LIMITS.finishMs, close);
         carrier.onClose(() => last.cancel());
       };
-      const entered = this.#settings.enter(token ?? said, end);
+      const entered = this.#settings.enter(token ?? said, end, address);
       if ("sentence" in entered) {
         carrier.close(entered.isForNow ? CLOSE_TRY_AGAIN : CLOSE_SESSION_ENDED, entered.sentence);
         return;
@@ -94,7 +105,7 @@ export class PageCalls<Who> {
   }
 
   #serve(carrier: Carrier, { who, leave }: EnteredPage<Who>): CallServer {
-    const { version, clock, table, handle, problem, authorize } = this.#settings;
+    const { version, clock, table, handle, problem, authorize, refused } = this.#settings;
     const calls = new CallServer(carrier, {
       hello: { protocol: PAGE_PROTOCOL, version, features: [] },
       clock,
@@ -103,6 +114,7 @@ export class PageCalls<Who> {
       table,
       authorize: (verb) => authorize?.(verb, who),
       handle: (verb, request, call) => handle(verb, request, call, who),
+      refused: (verb, error) => refused?.(verb, error, who),
       ...(problem === undefined ? {} : { problem }),
     });
     this.#calls.add(calls);

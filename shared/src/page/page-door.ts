@@ -1,7 +1,7 @@
 // The door of the local page, from the moment that somebody asks for a page until no page was open for ten minutes: a
 // listener on loopback, tickets that let in once, page sessions, and the calls of the pages. Another life of it has
 // another port, and knows nothing of this one.
-import { RunnelError } from "../errors.ts";
+import { type ErrorKind, RunnelError } from "../errors.ts";
 import type { Clock, Timer } from "../host/clock.ts";
 import { BuiltFolder } from "./host/built-folder.ts";
 import { EntryFiles } from "./host/entry-file.ts";
@@ -25,6 +25,8 @@ export interface PageDoorSettings<Who, Start = Who> extends Omit<PageCallsSettin
   sessions(changed: () => void): SessionTable<Who, Start>;
   /** A folder of the program's own, whose parent is there, for what a browser is started with. */
   entryFolder: string;
+  /** Called when a page is not let in, or a file is not given out, since its token or ticket is wrong. */
+  turnedAway?(from: "page" | "file", kind: ErrorKind): void;
   /** Called when the door begins to close: who wants to open a page needs another one. */
   closing(): void;
 }
@@ -118,8 +120,8 @@ export class PageDoor<Who, Start = Who> {
       isSecure: false,
       readFile: (path) => folder.read(path),
       addRoutes: (routes) =>
-        addEnterRoutes(routes, (ticket) => this.#sessions.start(this.#redeem(this.#tickets, ticket).start)),
-      download: (ticket) => this.#redeem(this.#downloads, ticket),
+        addEnterRoutes(routes, (ticket) => this.#sessions.start(this.#redeem(this.#tickets, ticket, "page").start)),
+      download: (ticket) => this.#redeem(this.#downloads, ticket, "file"),
       ...(problem === undefined ? {} : { problem }),
     });
     return {
@@ -130,15 +132,17 @@ export class PageDoor<Who, Start = Who> {
   }
 
   /** @throws RunnelError Busy when too many tokens were wrong lately, Denied when this one is. */
-  #redeem<T>(tickets: Tickets<T>, ticket: string): T {
+  #redeem<T>(tickets: Tickets<T>, ticket: string, of: "page" | "file"): T {
     const { waitMs } = this.#wrong;
     if (waitMs > 0) {
+      this.#settings.turnedAway?.(of, "Busy");
       const sentence = "Too many wrong tickets came, perhaps from another user of this machine. Try again in a moment.";
       throw new RunnelError("Busy", "open a page", sentence, { detail: { retryAfterMs: waitMs } });
     }
     const value = tickets.redeem(ticket);
     if (value !== undefined) return value;
     this.#wrong.add();
+    this.#settings.turnedAway?.(of, "Denied");
     const sentence = `This ticket was used, or has run out. Open a new page: "${this.#settings.command}".`;
     throw new RunnelError("Denied", "open a page", sentence);
   }
@@ -149,6 +153,7 @@ export class PageDoor<Who, Start = Who> {
     const entered = this.#sessions.enter(token, end);
     if (entered !== undefined) return entered;
     this.#wrong.add();
+    this.#settings.turnedAway?.("page", "Denied");
     return { isForNow: false, sentence: `This page has ended. Open a new one: "${this.#settings.command}".` };
   }
 }

@@ -23,8 +23,8 @@ export interface SecurePagesSettings {
   answerMs: number;
   /** Adds the ways in. */
   addRoutes(app: Hono): void;
-  /** Download that a ticket lets fetch. @throws RunnelError Denied, Busy */
-  download(ticket: string): Download;
+  /** Download that a ticket lets fetch, for who asks from an address. @throws RunnelError Denied, Busy */
+  download(ticket: string, address: string): Download;
   /** A WebSocket for calls was opened, by whomever. `owned` is to be called once a page session owns it. */
   opened(carrier: WsCarrier, request: IncomingMessage, owned: () => void): void;
   problem(error: unknown): void;

@@ -62,12 +62,13 @@ export const removePerson = consoleVerb(
     role: "admin",
     async handle(deps, { name, revokesDevices }, { actor, name: own }) {
       const { security, people: all, sessions } = deps;
-      const before = shown(deps, all.mustFind(name));
-      if (name === own) throw new RunnelError("Invalid", "people", "You cannot remove yourself. Ask another admin.");
       const revoked: string[] = [];
-      await security.audit.perform({ who: actor, act: "personRemove", object: name }, async () => {
+      const before = await security.audit.perform({ who: actor, act: "personRemove", object: name }, async () => {
+        const removed = shown(deps, all.mustFind(name));
+        if (name === own) throw new RunnelError("Invalid", "people", "You cannot remove yourself. Ask another admin.");
         await all.remove(name);
         sessions.end((each) => isOf(each, name), "You were removed from this server.");
+        return removed;
       });
       if (revokesDevices)
         for (const { id, name: device } of devicesOf(deps, name)) {
