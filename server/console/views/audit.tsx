@@ -9,35 +9,27 @@ import { SearchField } from "@runnel/shared/ui/widgets/data-table.tsx";
 import { Moment } from "@runnel/shared/ui/widgets/moment.tsx";
 import { Empty, Pending, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
 import { Select } from "@runnel/shared/ui/widgets/select.tsx";
-import type { AuditAct, AuditEntry, AuditResult } from "../../src/audit/audit-entry.ts";
+import type { AuditEntry, AuditResult } from "../../src/audit/audit-entry.ts";
 import type { AuditPage } from "../../src/audit/audit-filter.ts";
 import { say, useConsole, useServer } from "../console.ts";
 import { Failed } from "../parts/failed.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { WORDS } from "../words/en.ts";
+import { WORDS, type WordId } from "../words/en.ts";
 
 const PAGE_ENTRIES = 100;
 const DAY_MS = 24 * 3_600_000;
 const DELAY_MS = 250;
 
-/** Acts that are worth a choice of their own. */
-const ACTS = [
-  "login",
-  "join",
-  "attach",
-  "invite",
-  "withdraw",
-  "right",
-  "revoke",
-  "setting",
-  "volumeAdd",
-  "cutOff",
-] as const satisfies readonly AuditAct[];
+/** Acts by their words: those that the catalogue has words for, which are all. */
+const ACTS = (Object.keys(WORDS) as WordId[])
+  .filter((id) => id.startsWith("act_"))
+  .map((id) => [id.slice("act_".length), say(id)] as const)
+  .toSorted(([, one], [, other]) => one.localeCompare(other));
 const RESULTS = ["done", "failed"] as const;
 const PERIODS = { day: 1, week: 7, month: 30 } as const;
 
 interface AuditRequest {
-  who?: string;
+  whoPart?: string;
   act?: string;
   result?: string;
   fromMs?: number;
@@ -53,7 +45,7 @@ export function AuditView(): ReactNode {
   const [openedMs] = useState(() => Date.now());
   const days = period in PERIODS ? PERIODS[period as keyof typeof PERIODS] : 0;
   const request: AuditRequest = {
-    ...(typed === "" ? {} : { who: typed }),
+    ...(typed === "" ? {} : { whoPart: typed }),
     ...(act === "" ? {} : { act }),
     ...(result === "" ? {} : { result }),
     ...(days === 0 ? {} : { fromMs: openedMs - days * DAY_MS }),
@@ -71,16 +63,11 @@ export function AuditView(): ReactNode {
       <section className="card">
         <div className="table-bar">
           <SearchField label={say("auditWho")} value={who} change={setWho} />
-          <Choice
-            label={say("auditAnyAct")}
-            value={act}
-            choices={ACTS.map((value) => [value, actText(value)])}
-            change={setAct}
-          />
+          <Choice label={say("auditAnyAct")} value={act} choices={ACTS} change={setAct} />
           <Choice
             label={say("auditAnyResult")}
             value={result}
-            choices={RESULTS.map((value) => [value, say(value === "done" ? "auditDone" : "auditFailed")])}
+            choices={RESULTS.map((value) => [value, say(value === "done" ? "result_done" : "auditFailed")])}
             change={setResult}
           />
           <Choice
@@ -154,32 +141,22 @@ interface EntriesProps {
 }
 
 function Entries({ request, isFiltered, clear }: EntriesProps): ReactNode {
-  const { calls } = useConsole();
-  const { result, problem, again } = useServer<AuditPage>("audit", request);
-  const [older, setOlder] = useState<AuditPage>({ entries: [], after: null });
-  const [olderProblem, setOlderProblem] = useState("");
-  const pages = [...(result?.entries ?? []), ...older.entries];
-  const after = older.entries.length > 0 || older.after !== null ? older.after : (result?.after ?? null);
-  const more = async (): Promise<void> => {
-    try {
-      const page = await calls.ask<AuditPage>("audit", { ...request, after });
-      setOlderProblem("");
-      // A page with nothing in it and no other behind it ends the list all the same.
-      setOlder((before) => ({ entries: [...before.entries, ...page.entries], after: page.after }));
-    } catch (error) {
-      setOlderProblem(error instanceof Error ? error.message : String(error));
-    }
-  };
+  /** Ends of the pages above the one that is shown. */
+  const [ends, setEnds] = useState<readonly number[]>([]);
+  const end = ends.at(-1);
+  const { result, problem, again } = useServer<AuditPage>("audit", { ...request, after: end });
+  const { entries = [], after = null } = result ?? {};
+  const isOldest = after === null || after === end;
   return (
     <>
-      <Failed problem={problem === "" ? olderProblem : problem} again={again} />
+      <Failed problem={problem} again={again} />
       {result === undefined ? (
         <Pending isFailed={problem !== ""}>
           <Skeleton height={20} />
           <Skeleton height={20} />
           <Skeleton height={20} />
         </Pending>
-      ) : pages.length === 0 && after === null ? (
+      ) : entries.length === 0 && after === null && end === undefined ? (
         <Empty
           icon={isFiltered ? <SearchX size={28} aria-hidden="true" /> : <ScrollText size={28} aria-hidden="true" />}
           title={say(isFiltered ? "tableNoMatch" : "auditNone")}
@@ -187,12 +164,19 @@ function Entries({ request, isFiltered, clear }: EntriesProps): ReactNode {
         >
           {say(isFiltered ? "tableNoMatchHint" : "auditNoneHint")}
         </Empty>
+      ) : entries.length === 0 ? (
+        <p className="empty-line">{say("auditNoneHere")}</p>
       ) : (
-        <EntryTable entries={pages} />
+        <EntryTable entries={entries} />
       )}
-      {after !== null && (
-        <div className="table-more">
-          <Button onClick={() => void more()}>{say("auditMore")}</Button>
+      {(after !== null || end !== undefined) && (
+        <div className="table-pages">
+          <Button aria-disabled={end === undefined} onClick={() => setEnds(ends.slice(0, -1))}>
+            {say("auditNewer")}
+          </Button>
+          <Button aria-disabled={isOldest} onClick={() => !isOldest && setEnds([...ends, after])}>
+            {say("auditOlder")}
+          </Button>
         </div>
       )}
     </>
@@ -225,7 +209,7 @@ function EntryTable({ entries }: { entries: readonly AuditEntry[] }): ReactNode 
                 </div>
               </td>
               <td>
-                {actText(entry.act)}
+                {say(`act_${entry.act}`)}
                 {entry.count > 1 && <span className="small quiet"> {say("auditTimes", { count: entry.count })}</span>}
               </td>
               <td>
@@ -246,9 +230,8 @@ function EntryTable({ entries }: { entries: readonly AuditEntry[] }): ReactNode 
 }
 
 function ResultBadge({ result }: { result: AuditResult }): ReactNode {
-  if (result === "done") return <Badge tone="accent">{say("auditDone")}</Badge>;
-  if (result === "unknown") return <Badge tone="warning">{say("auditUnknown")}</Badge>;
-  return <Badge tone="danger">{result}</Badge>;
+  const tone = result === "done" ? "accent" : result === "unknown" ? "warning" : "danger";
+  return <Badge tone={tone}>{say(`result_${result}`)}</Badge>;
 }
 
 function actorText({ who: { kind, name, person } }: AuditEntry): string {
@@ -261,10 +244,4 @@ function actorText({ who: { kind, name, person } }: AuditEntry): string {
       : kind === "admin"
         ? say("actorAdmin")
         : say("actorUnknown");
-}
-
-/** An act that has no words yet is called by its name. */
-function actText(act: AuditAct): string {
-  const id = `act_${act}`;
-  return id in WORDS ? say(id as keyof typeof WORDS) : act;
 }

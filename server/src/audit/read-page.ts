@@ -3,7 +3,7 @@
 import type { DiskFile, DiskRoot } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import { type AuditEntry, LINE_BYTES_MAX, headOf, parseLine } from "./audit-entry.ts";
-import { type AuditFilter, type AuditPage, matches, needlesOf } from "./audit-filter.ts";
+import { type AuditFilter, type AuditPage, matches, needlesOf, smallNeedleOf } from "./audit-filter.ts";
 import { PAGE_ENTRIES_MAX } from "./audit-limits.ts";
 import type { EntryFile } from "./entry-files.ts";
 
@@ -54,6 +54,7 @@ class BackwardReader {
   readonly #below: number;
   readonly #filter: AuditFilter;
   readonly #needles: readonly string[];
+  readonly #smallNeedle: string | undefined;
   /** Files that are still to be read, the newest last. */
   readonly #files: EntryFile[];
   #open: { file: DiskFile; entry: EntryFile; endsAt: number } | undefined;
@@ -64,6 +65,7 @@ class BackwardReader {
     this.#below = below;
     this.#filter = filter;
     this.#needles = needlesOf(filter);
+    this.#smallNeedle = smallNeedleOf(filter);
     this.#files = files.filter((file, index) => file.first < below && this.#mayMatch(file, files[index + 1]));
     this.knownTo = below;
     if (this.#files.length === 0) this.knownTo = 0;
@@ -149,10 +151,15 @@ class BackwardReader {
       }
       this.knownTo = Math.min(this.knownTo, head.n);
       if (head.ms < fromMs || head.ms >= toMs || !this.#needles.every((needle) => text.includes(needle))) continue;
+      if (!this.#hasSmall(text)) continue;
       const line = parseLine(text);
       if (line === undefined || line.step?.is === "begun" || !matches(line.entry, this.#filter)) continue;
       this.#found.push(line.entry);
     }
+  }
+
+  #hasSmall(text: string): boolean {
+    return this.#smallNeedle === undefined || text.toLowerCase().includes(this.#smallNeedle);
   }
 
   /** `next`: the file after it. */

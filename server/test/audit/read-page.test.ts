@@ -22,6 +22,7 @@ const recorded = fc.array(
 const filters = fc.record(
   {
     who: oneOf(["root", "laptop", "Ada", 'a "laptop"\n', "192.0.2.9", "192.0.2.7", "device", "nobody"]),
+    whoPart: oneOf(["LAP", "aDa", "ROOT", 'A "l', 'p"\n', "192.0.2", "89ABCDEF", "name", "nobody"]),
     act: oneOf(ACTS),
     result: oneOf([...RESULTS, FAILED] as const),
     fromMs: fc.integer({ min: -100, max: 2_000 }),
@@ -61,11 +62,13 @@ test("give just what matches, page by page, the newest first", async () => {
       const expected = all
         .filter(({ n, atMs, who, act, result }) => {
           const isNamed = filter.who === undefined || Object.values(who).includes(filter.who);
+          const part = filter.whoPart?.toLowerCase() ?? "";
+          const isPart = [who.id, who.name, who.person, who.address].some((text) => text.toLowerCase().includes(part));
           const isResult =
             filter.result === undefined || (filter.result === FAILED ? result !== "done" : result === filter.result);
           const isThen = atMs >= (asked.fromMs ?? -Infinity) && atMs < (asked.toMs ?? Infinity);
           const isPlace = n > (filter.above ?? 0) && n < (filter.after ?? Infinity);
-          return kept.includes(n) && isNamed && isResult && isThen && isPlace && act === (filter.act ?? act);
+          return kept.includes(n) && isNamed && isPart && isResult && isThen && isPlace && act === (filter.act ?? act);
         })
         .map(({ n }) => n)
         .toReversed();
