@@ -2,7 +2,7 @@
 import { createContext, useContext, useMemo, useSyncExternalStore } from "react";
 import type { Calls } from "@runnel/shared/ui/calls.ts";
 import { formatCount } from "@runnel/shared/ui/format.ts";
-import { type Answered, useAnswer, useRows } from "@runnel/shared/ui/use-answer.ts";
+import { type Answered, type SomeRows, useAnswer, useRows } from "@runnel/shared/ui/use-answer.ts";
 import { ViewStore } from "@runnel/shared/ui/view-store.ts";
 import type { TableWords } from "@runnel/shared/ui/widgets/data-table.tsx";
 import { type Say, words } from "@runnel/shared/ui/words.ts";
@@ -62,8 +62,8 @@ export function useServer<Result>(verb: string, request: object = {}): Answered<
   return useAnswer<Result>(useConsole().calls, verb, request);
 }
 
-/** Asks the server for all rows of a verb's list. */
-export function useServerRows<Row>(verb: string, list: string, request: object = {}): Answered<readonly Row[]> {
+/** Asks the server for the rows of a verb's list. */
+export function useServerRows<Row>(verb: string, list: string, request: object = {}): Answered<SomeRows<Row>> {
   return useRows<string, Row>(useConsole().calls, verb, list, request);
 }
 

@@ -10,8 +10,14 @@ export interface Answered<Result> {
   again(): void;
 }
 
-/** Rows of a list by key that a view takes; more are not shown. */
+/** Rows of a list by key that a view takes. */
 const ROWS_MAX = 10_000;
+
+/** Rows of a list: all of them, or the first. */
+export interface SomeRows<Row> {
+  rows: readonly Row[];
+  isWhole: boolean;
+}
 
 /**
  * `request` must be the same object, or of the same content, while it asks for the same. With `everyMs` it asks again
@@ -21,16 +27,16 @@ export function useAnswer<Result>(calls: Calls, verb: string, request: object, e
   return useAsked<Result>(calls, verb, request, askOnce, everyMs);
 }
 
-/** Asks for the list of a verb by key, page after page: all of its rows are one answer. */
+/** Asks for the list of a verb by key, page after page: its rows, but for those of a very long one, are one answer. */
 export function useRows<List extends string, Row>(
   calls: Calls,
   verb: string,
   list: List,
   request: object,
   everyMs?: number,
-): Answered<readonly Row[]> {
+): Answered<SomeRows<Row>> {
   const ask = useMemo(() => askRows<List, Row>(list), [list]);
-  return useAsked<readonly Row[]>(calls, verb, request, ask, everyMs);
+  return useAsked<SomeRows<Row>>(calls, verb, request, ask, everyMs);
 }
 
 type Ask<Result> = (calls: Calls, verb: string, request: object, signal: AbortSignal) => Promise<Result>;
@@ -39,7 +45,7 @@ function askOnce<Result>(calls: Calls, verb: string, request: object, signal: Ab
   return calls.ask<Result>(verb, request, { signal });
 }
 
-function askRows<List extends string, Row>(list: List): Ask<readonly Row[]> {
+function askRows<List extends string, Row>(list: List): Ask<SomeRows<Row>> {
   type Page = Record<List, readonly Row[]> & { after: string | null };
   return async (calls, verb, request, signal) => {
     const all: Row[] = [];
@@ -50,7 +56,7 @@ function askRows<List extends string, Row>(list: List): Ask<readonly Row[]> {
       all.push(...page[list]);
       key = page.after;
     } while (key !== null && all.length < ROWS_MAX);
-    return all;
+    return { rows: all, isWhole: key === null };
   };
 }
 

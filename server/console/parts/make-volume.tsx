@@ -86,7 +86,7 @@ function FolderChooser({ trail, choose }: FolderChooserProps): ReactNode {
               <Skeleton height={ROW_PIXELS} />
             </Pending>
           </div>
-        ) : result.length === 0 ? (
+        ) : result.rows.length === 0 ? (
           <Empty
             icon={<FolderX size={24} aria-hidden="true" />}
             title={say(folder === "" ? "offeredNone" : "offeredEmpty")}
@@ -95,7 +95,7 @@ function FolderChooser({ trail, choose }: FolderChooserProps): ReactNode {
           </Empty>
         ) : (
           <ul>
-            {result.map(({ name, path, volume }) => (
+            {result.rows.map(({ name, path, volume }) => (
               <li key={path}>
                 <button type="button" onClick={() => choose([...trail, path])}>
                   <Folder size={16} aria-hidden="true" />
@@ -104,6 +104,7 @@ function FolderChooser({ trail, choose }: FolderChooserProps): ReactNode {
                 </button>
               </li>
             ))}
+            {!result.isWhole && <li className="small quiet">{say("listCut", { count: result.rows.length })}</li>}
           </ul>
         )}
       </div>

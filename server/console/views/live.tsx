@@ -285,7 +285,8 @@ const OPEN_FILES: readonly Column<OpenFileRow>[] = [
   { id: "name", title: say("openBy"), value: nameOf, cell: (row) => <Named row={row} person={row.person} /> },
   {
     id: "since",
-    title: say("since"),
+    // A server is not told of each opening.
+    title: say("driveSince"),
     value: ({ sinceMs }) => sinceMs ?? 0,
     text: ({ sinceMs }) => (sinceMs === null ? "" : new Date(sinceMs).toISOString()),
     cell: ({ sinceMs }) => (sinceMs === null ? "" : <Moment atMs={sinceMs} />),

@@ -1,10 +1,11 @@
 // A person: role, password, devices, and what they may see.
-import { KeyRound, Plus, ShieldUser, UserX } from "lucide-react";
+import { KeyRound, LockKeyhole, Plus, ShieldUser, UserX } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Badge } from "@runnel/shared/ui/widgets/badge.tsx";
 import { Button } from "@runnel/shared/ui/widgets/button.tsx";
 import { useLocation } from "wouter";
 import { Confirm } from "@runnel/shared/ui/widgets/dialog.tsx";
+import { CheckField } from "@runnel/shared/ui/widgets/field.tsx";
 import { Pending, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
 import type { DeviceRow, PersonRow } from "../api.ts";
 import { say, useConsole, useServer } from "../console.ts";
@@ -22,7 +23,8 @@ export function PersonView({ name }: { name: string }): ReactNode {
   const devices = useServer<{ devices: DeviceRow[] }>("devices");
   const { calls } = useConsole();
   const [, go] = useLocation();
-  const [asked, setAsked] = useState<"invite" | "role" | "password" | "remove">();
+  const [asked, setAsked] = useState<"invite" | "role" | "password" | "take" | "remove">();
+  const [revokes, setRevokes] = useState(true);
   const person = people.result?.people.find((each) => each.name === name);
   const close = (): void => setAsked(undefined);
   return (
@@ -42,6 +44,11 @@ export function PersonView({ name }: { name: string }): ReactNode {
               <Button icon={<KeyRound size={ICON} aria-hidden="true" />} onClick={() => setAsked("password")}>
                 {say(person.hasPassword ? "passwordReset" : "passwordGive")}
               </Button>
+              {person.hasPassword && (
+                <Button icon={<LockKeyhole size={ICON} aria-hidden="true" />} onClick={() => setAsked("take")}>
+                  {say("passwordTake")}
+                </Button>
+              )}
               <Button look="primary" icon={<Plus size={ICON} aria-hidden="true" />} onClick={() => setAsked("invite")}>
                 {say("inviteMake")}
               </Button>
@@ -88,8 +95,29 @@ export function PersonView({ name }: { name: string }): ReactNode {
           cancel={say("cancel")}
           close={close}
           confirm={async () => {
-            await calls.ask("removePerson", { name, revokesDevices: true });
+            await calls.ask("removePerson", { name, revokesDevices: revokes });
             go("/people");
+          }}
+        >
+          {person.devices > 0 && (
+            <CheckField
+              label={say("personRemoveDevices", { devices: person.devices })}
+              isChecked={revokes}
+              change={setRevokes}
+            />
+          )}
+        </Confirm>
+      )}
+      {asked === "take" && (
+        <Confirm
+          title={say("passwordTakeTitle", { name })}
+          consequence={say("passwordTakeConsequence", { name })}
+          act={say("passwordTake")}
+          cancel={say("cancel")}
+          close={close}
+          confirm={async () => {
+            await calls.ask("changePerson", { name, password: null });
+            people.again();
           }}
         />
       )}

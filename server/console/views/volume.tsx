@@ -88,7 +88,7 @@ function Files({ volume }: { volume: string }): ReactNode {
           name={say("files")}
           words={TABLE_WORDS}
           columns={columns((name) => open(path === "" ? name : `${path}/${name}`))}
-          rows={result}
+          rows={result?.rows}
           isFailed={problem !== ""}
           keyOf={({ name }) => name}
           order="name"
@@ -98,6 +98,9 @@ function Files({ volume }: { volume: string }): ReactNode {
             </Empty>
           }
         />
+        {result?.isWhole === false && (
+          <p className="empty-line small">{say("listCut", { count: result.rows.length })}</p>
+        )}
       </section>
     </>
   );

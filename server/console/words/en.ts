@@ -121,7 +121,9 @@ export const WORDS = {
   personRemove: "Remove",
   personRemoveTitle: "Remove {name}?",
   personRemoveConsequence:
-    "{name} can no longer sign in and is signed out everywhere. {devices, plural, =0 {No device loses anything.} one {The one device loses access to every volume, and its drives stop.} other {# devices lose access to every volume, and their drives stop.}} The files stay. This cannot be undone: devices come back only with new invites.",
+    "{name} can no longer sign in and is signed out everywhere. {devices, plural, =0 {There are no devices.} one {The one device keeps its rights, unless you revoke them.} other {# devices keep their rights, unless you revoke them.}} The files stay. This cannot be undone.",
+  personRemoveDevices:
+    "{devices, plural, one {Revoke the access of the device: its drives stop} other {Revoke the access of # devices: their drives stop}}",
   peopleNone: "Nobody here yet",
   peopleNoneHint: "Add a person, then send them an invite.",
   nobody: "Nobody",
@@ -140,6 +142,10 @@ export const WORDS = {
   passwordGive: "Give a password",
   passwordReset: "New password",
   passwordTitle: "Password for {name}",
+  passwordTake: "Take password away",
+  passwordTakeTitle: "Take the password of {name} away?",
+  passwordTakeConsequence:
+    "{name} can no longer sign in and is signed out everywhere. Devices keep their rights. You can give a new password at any time.",
   passwordEnds: "{name} is signed out everywhere and signs in with the new one.",
   passwordNew: "New password",
   passwordHint: "{count} characters or more.",
@@ -222,6 +228,7 @@ export const WORDS = {
   openFilesNone: "No file is open",
   openFilesNoneHint: "A file that a program on a drive has open appears here.",
   openBy: "Open by",
+  driveSince: "Drive connected",
   leases: "Leases",
   leasesNone: "No leases",
   leasesNoneHint:
@@ -233,6 +240,7 @@ export const WORDS = {
   leaseEnded: "Has run out",
   leaseWaits: "Who waits for it",
   leaseNobody: "Nobody",
+  listCut: "Only the first {count} are shown; there are more.",
   listOmitted: "{count, plural, one {One more has} other {# more have}} no place in this list.",
   recalls: "Changes that wait",
   recallWaits: "{who} waits for {holders}, for {time} so far",

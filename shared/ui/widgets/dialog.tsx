@@ -9,12 +9,15 @@ interface ConfirmProps {
   consequence: string;
   act: string;
   cancel: string;
+  /** Choices that the act has. */
+  children?: ReactNode;
   close(): void;
   confirm(): Promise<void>;
 }
 
 /** Is open as long as it is drawn; stays while the act is done, and says why when it is refused. */
-export function Confirm({ title, consequence, act, cancel, close, confirm }: ConfirmProps): ReactNode {
+export function Confirm(props: ConfirmProps): ReactNode {
+  const { title, consequence, act, cancel, children, close, confirm } = props;
   const dialog = useModal();
   const id = useId();
   const [isBusy, setBusy] = useState(false);
@@ -40,6 +43,7 @@ export function Confirm({ title, consequence, act, cancel, close, confirm }: Con
     >
       <h1 id={`${id}t`}>{title}</h1>
       <p id={`${id}d`}>{consequence}</p>
+      {children}
       {problem !== "" && (
         <p role="alert" className="error">
           {problem}
