@@ -4,10 +4,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { askServer } from "@runnel/server/admin";
-import type { Page } from "playwright-core";
+import { qrPath } from "@runnel/shared/ui/qr-path.ts";
+import type { Locator, Page } from "playwright-core";
 import { barriers } from "../src/browser/axe.ts";
 import { type OpenPage, TestBrowser } from "../src/browser/browser.ts";
-import { type Device, run, Sandbox, type ServerProcess, waitFor } from "../src/harness/index.ts";
+import { type Device, onMount, refusalOf, run, Sandbox, type ServerProcess, waitFor } from "../src/harness/index.ts";
 
 /** A browser beside other tests is slow. */
 const SHOWN_MS = 20_000;
@@ -15,6 +16,7 @@ const TEST_MS = 120_000;
 const PASSWORD = "a long password of ada";
 /** Invites beside the one of before: more than two pages of a table. */
 const MANY = 600;
+const PLACES = ["Overview", "Volumes", "People and devices", "Live", "Audit", "Settings", "My account"];
 
 let browser: TestBrowser;
 let sandbox: Sandbox;
@@ -52,6 +54,18 @@ async function signIn(page: Page, name: string, password: string): Promise<void>
   await page.getByLabel("Name").fill(name);
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in" }).click();
+}
+
+/** Makes an invite as whoever runs the server. */
+async function inviteFor(person: string): Promise<string> {
+  const asked = {
+    volume: "plans",
+    isReadOnly: false,
+    person,
+    lastsMs: 86_400_000,
+    address: `127.0.0.1:${server.port}`,
+  };
+  return (await askServer(sandbox.path("data"), "invite", asked)).invite;
 }
 
 // The tests follow one another, as the life of a server does.
@@ -100,6 +114,8 @@ describe("the console", () => {
       await page.getByRole("img", { name: "The invite as a QR code" }).waitFor({ timeout: SHOWN_MS });
       expect(await barriers(page)).toEqual([]);
       const invite = await page.getByLabel("Invite", { exact: true }).inputValue();
+      expect(await page.getByLabel("Command", { exact: true }).inputValue()).toBe(`runnel login '${invite}'`);
+      expect(await page.locator("svg.qr path").getAttribute("d")).toBe(qrPath(invite).path);
       await page.getByRole("button", { name: "Done" }).click();
 
       const drive = sandbox.makeFolder("drive");
@@ -139,7 +155,7 @@ describe("the console", () => {
     "every view is open to all, and shows no error",
     async () => {
       const { page, complaints } = ada;
-      for (const place of ["Overview", "Volumes", "People and devices", "Live", "Audit", "Settings", "My account"]) {
+      for (const place of PLACES) {
         await go(page, place);
         await page.waitForLoadState("networkidle");
         expect({ place, barriers: await barriers(page) }).toEqual({ place, barriers: [] });
@@ -201,6 +217,21 @@ describe("the console", () => {
         await range(words);
       }
       expect(await rows.first().innerText()).toBe(first);
+
+      await page.goto(at("/audit?act=invite"));
+      const older = page.getByRole("button", { name: "Older entries" });
+      for (const button of [older, older, older, page.getByRole("button", { name: "Newer entries" })]) {
+        await rows.nth(99).waitFor({ timeout: SHOWN_MS });
+        const top = await rows.first().innerText();
+        await button.press("Enter");
+        await waitFor(async () => (await rows.first().innerText()) !== top, SHOWN_MS, "another page");
+        expect(await rows.count()).toBe(100);
+      }
+      // A part of a name is enough, in large letters or small ones.
+      await page.goto(at("/audit?act=setUp&who=AD"));
+      await page.getByRole("cell", { name: "Set-up of the console" }).first().waitFor({ timeout: SHOWN_MS });
+      await page.getByLabel("Person, device or address").fill("Adam");
+      await page.getByText("Nothing matches").waitFor({ timeout: SHOWN_MS });
       await page.close();
     },
     TEST_MS,
@@ -232,6 +263,151 @@ describe("the console", () => {
       await grace.page.getByRole("menuitem", { name: "Sign out" }).click();
       await grace.page.getByText("You are signed out.").waitFor({ timeout: SHOWN_MS });
       await beside.page.getByText("Your session has ended.").waitFor({ timeout: SHOWN_MS });
+    },
+    TEST_MS,
+  );
+
+  test(
+    "what goes on is shown, and who waits for whom; a right that is changed and an invite that is withdrawn hold",
+    async () => {
+      const { page, complaints } = await browser.openBeside(ada.page, at("/live"));
+      const table = page.getByRole("table");
+      const rowOf = (text: string): Locator => table.getByRole("row").filter({ hasText: text });
+      const [one, other] = [sandbox.device("one"), sandbox.device("other")];
+      const [here, there] = [sandbox.makeFolder("here"), sandbox.makeFolder("there")];
+      for (const [each, name, folder] of [
+        [one, "laptop-of-ben", here],
+        [other, "desk-of-eve", there],
+      ] as const) {
+        await each.ask(["login", await inviteFor(name), "--name", name]);
+        await each.mount(`wss://127.0.0.1:${server.port}/plans`, folder);
+      }
+      await onMount('echo first > "$1/report.txt"', [here]);
+      // Both follow its folder now.
+      for (const folder of [here, there]) await onMount('ls "$1"; cat "$1/report.txt"', [folder]);
+      await rowOf("laptop-of-ben").filter({ hasText: "plans" }).waitFor({ timeout: SHOWN_MS });
+      expect(await rowOf("desk-of-eve").innerText()).toContain("127.0.0.1");
+      await page.goto(at("/live/files"));
+      await rowOf("report.txt").filter({ hasText: "desk-of-eve" }).waitFor({ timeout: SHOWN_MS });
+
+      await page.goto(at("/live/leases"));
+      await rowOf("desk-of-eve").filter({ hasText: "Nobody" }).waitFor({ timeout: SHOWN_MS });
+      const asleep = other.agentPid();
+      process.kill(asleep, "SIGSTOP");
+      try {
+        const saving = onMount('echo second > "$1/report.txt"', [here]);
+        await page.getByText(/^laptop-of-ben waits for desk-of-eve, for/).waitFor({ timeout: SHOWN_MS });
+        await rowOf("desk-of-eve").filter({ hasText: "laptop-of-ben" }).waitFor({ timeout: SHOWN_MS });
+        process.kill(asleep, "SIGCONT");
+        await saving;
+      } finally {
+        process.kill(asleep, "SIGCONT");
+      }
+      await page.getByText("Changes that wait").waitFor({ state: "detached", timeout: SHOWN_MS });
+
+      await page.goto(at("/people/devices"));
+      expect(await rowOf("desk-of-eve").innerText()).toMatch(/\bnow\b/);
+      await page.getByRole("button", { name: "Actions for desk-of-eve" }).click();
+      await page.getByRole("menuitem", { name: "Change rights" }).click();
+      await page.getByRole("dialog").getByLabel("plans").selectOption({ label: "Read only" });
+      await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+      await rowOf("desk-of-eve").filter({ hasText: "plans, read only" }).waitFor({ timeout: SHOWN_MS });
+      const touched = async (): Promise<boolean> => (await run("touch", [join(there, "new.txt")])).code === 0;
+      await waitFor(async () => !(await touched()), SHOWN_MS, "a drive that is read only");
+      expect((await run("cat", [join(there, "report.txt")])).stdout).toBe("second\n");
+      expect((await run("touch", [join(here, "other.txt")])).code).toBe(0);
+
+      const invite = await inviteFor("nina");
+      await page.goto(at("/people/invites?q=nina"));
+      await rowOf("nina").getByRole("button", { name: "Withdraw" }).click();
+      await page.getByRole("alertdialog").getByRole("button", { name: "Withdraw" }).click();
+      await page.getByText("Nothing matches").waitFor({ timeout: SHOWN_MS });
+      expect(refusalOf(await one.runnel(["login", invite, "--json"]))).toMatchObject({ kind: "Denied" });
+
+      await other.unmount(there);
+      await page.goto(at("/people/devices"));
+      const seen = rowOf("desk-of-eve").filter({ hasText: "Not connected" });
+      await waitFor(
+        async () => {
+          await page.reload();
+          await rowOf("desk-of-eve").waitFor({ timeout: SHOWN_MS });
+          return (await seen.count()) === 1;
+        },
+        SHOWN_MS,
+        "the device to be gone",
+      );
+      // Beside the time at which it was added.
+      expect(await seen.locator("time").count()).toBe(2);
+      await one.unmount(here);
+      expect(complaints).toEqual([]);
+      await page.close();
+    },
+    TEST_MS,
+  );
+
+  test(
+    "a password is taken away from a person, and a person removed whose device keeps its right",
+    async () => {
+      const { page } = await browser.openBeside(ada.page, at("/person/grace"));
+      await page.getByText("Signs in with a password").waitFor({ timeout: SHOWN_MS });
+      await page.getByRole("button", { name: "Take password away" }).click();
+      await page.getByRole("alertdialog").getByRole("button", { name: "Take password away" }).click();
+      await page.getByText("Cannot sign in").first().waitFor({ timeout: SHOWN_MS });
+      const grace = await browser.open(at("/"));
+      await signIn(grace.page, "grace", "a long password of grace");
+      await grace.page.getByText("Name or password is wrong. Try again.").waitFor({ timeout: SHOWN_MS });
+
+      await page.goto(at("/people"));
+      await page.getByRole("button", { name: "Add a person" }).first().click();
+      await page.getByRole("dialog").getByLabel("Name").fill("desk-of-eve");
+      await page.getByRole("dialog").getByRole("button", { name: "Add a person" }).click();
+      await page.getByRole("table").getByRole("link", { name: "desk-of-eve" }).click();
+      await page.getByRole("button", { name: "Remove", exact: true }).click();
+      const asking = page.getByRole("alertdialog");
+      await asking.getByLabel("Revoke the access of the device: its drives stop").uncheck();
+      expect(await barriers(page)).toEqual([]);
+      await asking.getByRole("button", { name: "Remove", exact: true }).click();
+      await page.getByRole("heading", { level: 1, name: "People and devices" }).waitFor({ timeout: SHOWN_MS });
+      expect(await page.getByRole("link", { name: "desk-of-eve" }).count()).toBe(0);
+      const { devices } = await askServer(sandbox.path("data"), "devices", {});
+      expect(devices.find(({ name }) => name === "desk-of-eve")).toMatchObject({
+        revokedMs: null,
+        volumes: [{ name: "plans", isReadOnly: true }],
+      });
+      await page.close();
+    },
+    TEST_MS,
+  );
+
+  test(
+    "of a volume that is stopped, and of what is not known, no figure is shown",
+    async () => {
+      const { page } = ada;
+      await go(page, "Volumes");
+      await page.getByRole("button", { name: "Actions for plans" }).click();
+      await page.getByRole("menuitem", { name: "Stop serving" }).click();
+      await page.getByRole("alertdialog").getByRole("button", { name: "Stop serving" }).click();
+      const main = page.getByRole("main");
+      for (const place of ["Volumes", "Overview"]) {
+        await go(page, place);
+        await main.getByText("Stopped by an administrator.").first().waitFor({ timeout: SHOWN_MS });
+        expect(await main.getByText(/\b0 bytes/).allInnerTexts()).toEqual([]);
+      }
+    },
+    TEST_MS,
+  );
+
+  test(
+    "in the dark every view can be used by all",
+    async () => {
+      const dark = await browser.open(at("/"), "dark");
+      await signIn(dark.page, "ada", PASSWORD);
+      for (const place of PLACES) {
+        await go(dark.page, place);
+        await dark.page.waitForLoadState("networkidle");
+        expect({ place, barriers: await barriers(dark.page) }).toEqual({ place, barriers: [] });
+      }
+      expect(dark.complaints).toEqual([]);
     },
     TEST_MS,
   );

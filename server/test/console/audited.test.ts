@@ -202,7 +202,7 @@ test("requests that are none, or not of their form, are recorded with who made t
     if (["signOut", "viewVolumes"].includes(verb)) continue;
     const kind = await ada.kindOf(verb, wrong);
     if (kind !== "done") refused.push(`administer ${verb} ${kind}`);
-    // So many kinds are told apart in a minute, and a session that is used goes on.
+    // Twenty kinds are told apart in a minute; a session that is used goes on.
     await rig.clock.advance(REPEATED_MS);
     await ada.ask("whoAmI", {});
   }
