@@ -2,6 +2,7 @@
 // answers. Nothing that axe finds, nothing that goes over the edge or is cut in longer words, nothing that moves when
 // it comes, nothing that only a mouse can use. The shots of all lie side by side in one page, for a person to look at:
 // e2e/looks/index.html.
+import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -308,20 +309,28 @@ test(
   "the console, full, can be read and used by everybody in all of its tabs",
   async () => {
     const found: string[] = [];
+    writeFileSync(join(served, "minutes.txt"), "minutes ".repeat(1000));
+    const minutes = sandbox.path("drive", "minutes.txt");
+    await onMount('until cat "$1" > /dev/null; do sleep 0.1; done', [minutes]);
+    const reader = spawn("tail", ["-f", minutes], { stdio: "ignore" });
     const sizes = Object.entries(SIZES).filter(([size]) => LONG || size === "window");
-    for (const scheme of SCHEMES) {
-      const { page, complaints } = await openConsole(scheme);
-      for (const [size, viewport] of sizes) {
-        await page.setViewportSize(viewport);
-        for (const path of LONG ? CONSOLE_PATHS : FULL_PATHS) {
-          await goTo(page, path);
-          if (FULL_PATHS.includes(path)) await page.locator("tbody tr").first().waitFor({ timeout: SHOWN_MS });
-          found.push(...(await faults(page, `console ${path} ${size} ${scheme}`)));
+    try {
+      for (const scheme of SCHEMES) {
+        const { page, complaints } = await openConsole(scheme);
+        for (const [size, viewport] of sizes) {
+          await page.setViewportSize(viewport);
+          for (const path of LONG ? CONSOLE_PATHS : FULL_PATHS) {
+            await goTo(page, path);
+            if (FULL_PATHS.includes(path)) await page.locator("tbody tr").first().waitFor({ timeout: SHOWN_MS });
+            found.push(...(await faults(page, `console ${path} ${size} ${scheme}`)));
+          }
+          if (LONG) found.push(...(await transferFaults(page, `console /live/transfers, one held, ${size} ${scheme}`)));
         }
-        if (LONG) found.push(...(await transferFaults(page, `console /live/transfers, one held, ${size} ${scheme}`)));
+        found.push(...complaints);
+        await page.context().close();
       }
-      found.push(...complaints);
-      await page.context().close();
+    } finally {
+      reader.kill();
     }
     expect(found).toEqual([]);
   },
