@@ -2,7 +2,7 @@
 // answers. Nothing that axe finds, nothing that goes over the edge or is cut in longer words, nothing that moves when
 // it comes, nothing that only a mouse can use. The shots of all lie side by side in one page, for a person to look at:
 // e2e/looks/index.html.
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -309,33 +309,38 @@ test(
   "the console, full, can be read and used by everybody in all of its tabs",
   async () => {
     const found: string[] = [];
-    writeFileSync(join(served, "minutes.txt"), "minutes ".repeat(1000));
-    const minutes = sandbox.path("drive", "minutes.txt");
-    await onMount('until cat "$1" > /dev/null; do sleep 0.1; done', [minutes]);
-    const reader = spawn("tail", ["-f", minutes], { stdio: "ignore" });
     const sizes = Object.entries(SIZES).filter(([size]) => LONG || size === "window");
-    try {
-      for (const scheme of SCHEMES) {
-        const { page, complaints } = await openConsole(scheme);
-        for (const [size, viewport] of sizes) {
-          await page.setViewportSize(viewport);
+    for (const scheme of SCHEMES) {
+      const { page, complaints } = await openConsole(scheme);
+      for (const [size, viewport] of sizes) {
+        await page.setViewportSize(viewport);
+        const reader = await openReader(`minutes of ${size} ${scheme}.txt`);
+        try {
           for (const path of LONG ? CONSOLE_PATHS : FULL_PATHS) {
             await goTo(page, path);
             if (FULL_PATHS.includes(path)) await page.locator("tbody tr").first().waitFor({ timeout: SHOWN_MS });
             found.push(...(await faults(page, `console ${path} ${size} ${scheme}`)));
           }
-          if (LONG) found.push(...(await transferFaults(page, `console /live/transfers, one held, ${size} ${scheme}`)));
+        } finally {
+          reader.kill();
         }
-        found.push(...complaints);
-        await page.context().close();
+        if (LONG) found.push(...(await transferFaults(page, `console /live/transfers, one held, ${size} ${scheme}`)));
       }
-    } finally {
-      reader.kill();
+      found.push(...complaints);
+      await page.context().close();
     }
     expect(found).toEqual([]);
   },
   LONG ? 3 * TEST_MS : TEST_MS,
 );
+
+/** Starts a program that has a file of the drive open, which another program has made on the server. */
+async function openReader(name: string): Promise<ChildProcess> {
+  writeFileSync(join(served, name), "minutes ".repeat(1000));
+  const path = sandbox.path("drive", name);
+  await onMount('until cat "$1" > /dev/null; do sleep 0.1; done', [path]);
+  return spawn("tail", ["-f", path], { stdio: "ignore" });
+}
 
 /** Says what is wrong with a transfer as it is shown: of a file that is being sent, whose agent is held meanwhile. */
 async function transferFaults(page: Page, name: string): Promise<string[]> {

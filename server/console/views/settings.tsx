@@ -16,7 +16,8 @@ export function SettingsView(): ReactNode {
     <>
       <PageHead title={say("navSettings")}>{say("settingsHint")}</PageHead>
       <Failed problem={problem} again={again} />
-      <section className="card">
+      {/* Takes the focus, so that keys scroll a view that has no control. */}
+      <section className="card" aria-label={say("settingsServer")} tabIndex={0}>
         <header>
           <h2>{say("settingsServer")}</h2>
         </header>
