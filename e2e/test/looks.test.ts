@@ -22,7 +22,7 @@ import {
 } from "../src/browser/craft.ts";
 import { type DialogWay, tryDialog, tryMenu, walk } from "../src/browser/keyboard.ts";
 import { buildPseudoPages } from "../src/browser/pseudo-pages.ts";
-import { type Device, Sandbox, type ServerProcess, onMount, run, waitFor } from "../src/harness/index.ts";
+import { type Device, Sandbox, type ServerProcess, onMount, waitFor } from "../src/harness/index.ts";
 
 const LONG = process.env["RUNNEL_LONG"] === "1";
 const SHOTS = fileURLToPath(new URL("../looks/", import.meta.url));
@@ -345,14 +345,24 @@ async function openReader(name: string): Promise<ChildProcess> {
 /** Says what is wrong with a transfer as it is shown: of a file that is being sent, whose agent is held meanwhile. */
 async function transferFaults(page: Page, name: string): Promise<string[]> {
   await goTo(page, "/live/transfers");
-  const film = sandbox.path("drive", "film.bin");
-  const sending = run("sh", ["-c", 'head -c 200000000 /dev/urandom > "$1" && rm "$1"', "sh", film]);
+  const drive = sandbox.path("drive");
+  const held = new AbortController();
+  // One may be sent before the page has shown it.
+  const send = async (): Promise<void> => {
+    while (!held.signal.aborted) {
+      await onMount('head -c 200000000 /dev/urandom > "$1/film.bin"', [drive]);
+      await device.flush(drive, { up: true });
+    }
+    await onMount('rm "$1/film.bin"', [drive]);
+  };
+  const sending = send();
   const agent = device.agentPid();
   try {
     await page.locator("tbody tr").filter({ hasText: "film.bin" }).waitFor({ timeout: SHOWN_MS });
     process.kill(agent, "SIGSTOP");
     return await faults(page, name);
   } finally {
+    held.abort();
     process.kill(agent, "SIGCONT");
     await sending;
   }
