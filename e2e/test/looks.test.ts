@@ -347,7 +347,7 @@ async function transferFaults(page: Page, name: string): Promise<string[]> {
   await goTo(page, "/live/transfers");
   const drive = sandbox.path("drive");
   const held = new AbortController();
-  // One may be sent before the page has shown it.
+  // A file may have been sent before the page shows it.
   const send = async (): Promise<void> => {
     while (!held.signal.aborted) {
       await onMount('head -c 200000000 /dev/urandom > "$1/film.bin"', [drive]);
