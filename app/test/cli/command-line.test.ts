@@ -340,7 +340,7 @@ describe("the agent", () => {
   test("is not started to say that there is nothing", async () => {
     const { home } = makePlace();
     expect(jsonOf(await runnel(home, "status", "--json"))).toEqual({
-      head: { state: "fine", sentence: "No drives are mounted.", next: expect.any(String) },
+      head: { state: "fine", sentence: "No drives are mounted.", next: expect.any(String), act: "add" },
       agent: null,
       mounts: [],
       resting: [],

@@ -118,8 +118,8 @@ export function describeFiles(context: DiskContext): void {
       const file = await context.root.open("a", "create");
       await file.setStat({ mode: 0o640, mtimeNs: 1_700_000_000_123_456_789n });
       expect(await file.stat()).toMatchObject({ mode: 0o640, mtimeNs: 1_700_000_000_123_456_789n });
-      await context.root.setStat("a", { mode: 0o4755, mtimeNs: -1_500_000_001n });
-      expect(await file.stat()).toMatchObject({ mode: 0o4755, mtimeNs: -1_500_000_001n });
+      await context.root.setStat("a", { mode: 0o1755, mtimeNs: -1_500_000_001n });
+      expect(await file.stat()).toMatchObject({ mode: 0o1755, mtimeNs: -1_500_000_001n });
       await context.root.setStat("a", {});
       expect(await context.root.stat("a")).toEqual(await file.stat());
       await file.close();
