@@ -148,6 +148,8 @@ test("what the drive was given an hour ago is doubted, once no program has it op
   place.subject.markOldUnverified();
   place.subject.markOldUnverified();
   expect(place.doubted).toEqual([1]);
+  // The drive has told of no close: the program had given up before its file was open.
+  expect([place.holds.get(1), place.subject.isOpen(NODE)]).toEqual([0, false]);
   await place.subject.open(open as unknown as RequestOfOp<"open">, false);
   place.subject.markOldUnverified();
   expect(place.doubted).toEqual([1]);

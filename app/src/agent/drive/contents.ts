@@ -323,6 +323,7 @@ export class Contents {
     const contents = this.#held.get(node);
     const hold = contents?.get(id);
     contents?.delete(id);
+    if (contents?.size === 0) this.#held.delete(node);
     hold?.[Symbol.dispose]();
   }
 
@@ -342,14 +343,15 @@ export class Contents {
 
   /**
    * Marks unverified what the drive was given long ago, and no program has open: the next opening asks, and what is
-   * read is digested [F53].
+   * read is digested [F53]. Nothing holds it then: its program may have given up before it was open.
    */
   markOldUnverified(): void {
     const nowMs = this.#deps.clock.bootMs();
-    for (const [id, { sinceMs }] of this.#given) {
+    for (const [id, { version, sinceMs }] of this.#given) {
       if (nowMs - sinceMs < VERIFIED_FOR_MS) return;
       if (!this.#deps.drive.dropContent(id)) continue;
       this.#given.delete(id);
+      this.#dropHold(version.node, id);
       const content = this.#deps.cache.byId(id);
       if (content !== undefined) this.#deps.cache.markUnverified(content);
     }
