@@ -19,6 +19,7 @@ export type Acquired = { isGranted: true; isContinued: boolean } | { isGranted: 
 
 interface Recall {
   released: PromiseWithResolvers<void>;
+  begunMs: number;
   /** When it was recalled, or its holder last sent a change: it is at work. */
   progressMs: number;
   timer: Timer | undefined;
@@ -28,6 +29,8 @@ const SAID_AFTER_MS = 200;
 /** A waiting client hears of it so often: within a silence that it takes for the server's death. */
 const SAID_EVERY_MS = 500;
 const RETRY_MS = 1_000;
+/** Time after which a recalled holder is not waited for although it goes on sending. */
+const RECALL_MS_MAX = 60_000;
 /** Recalls within this time after which it is not granted for as long: two people work at once. */
 const CONTENDED_MS = 60_000;
 const RECALLS_MAX = 2;
@@ -101,10 +104,15 @@ export class WriteLease {
       this.#recall.progressMs = this.#deps.clock.bootMs();
   }
 
-  /** Tells whether the holder's lease may be renewed: not of one that was recalled and has sent nothing for a term. */
+  /**
+   * Tells whether the holder's lease may be renewed: not of one that was recalled a minute ago, or has sent nothing for
+   * a term since.
+   */
   mayRenew(holder: Holder): boolean {
     if (this.#recall === undefined || this.#holder !== holder) return true;
-    return this.#deps.clock.bootMs() - this.#recall.progressMs <= holder.termMs;
+    const { begunMs, progressMs } = this.#recall;
+    const nowMs = this.#deps.clock.bootMs();
+    return nowMs - progressMs <= holder.termMs && nowMs - begunMs <= RECALL_MS_MAX;
   }
 
   isHeldByOther(asker: Holder): boolean {
@@ -132,7 +140,8 @@ export class WriteLease {
     if (this.#recall !== undefined) return this.#recall;
     const nowMs = this.#deps.clock.bootMs();
     this.#recalledMs.push(nowMs);
-    const recall: Recall = { released: Promise.withResolvers<void>(), progressMs: nowMs, timer: undefined };
+    const released = Promise.withResolvers<void>();
+    const recall: Recall = { released, begunMs: nowMs, progressMs: nowMs, timer: undefined };
     this.#recall = recall;
     this.#holder?.sender?.recall?.();
     this.#watch(recall);
