@@ -482,15 +482,22 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
       expect((await agent.statistics()).openFiles).toBe(0);
     });
 
+    /** Saves at the beginning of "a", which is "first", and fails; "a" stays open. */
+    async function failedSave(what: string): Promise<number> {
+      const { agent, program } = rig;
+      await agent.remoteWrite("a", bytes("first"));
+      const fd = await program.open("a", O_RDWR);
+      await program.write(fd, 0, bytes(what));
+      await agent.failNext("commit", "Io");
+      await expect(program.fsync(fd)).rejects.toMatchObject({ errno: EIO });
+      return fd;
+    }
+
     test.each(["close", "commitDirty"] as const)(
       "what failed and was saved since is not sent again by a %s, over what others have saved by then",
       async (by) => {
         const { agent, program } = rig;
-        await agent.remoteWrite("a", bytes("first"));
-        const fd = await program.open("a", O_RDWR);
-        await program.write(fd, 0, bytes("mine!"));
-        await agent.failNext("commit", "Io");
-        await expect(program.fsync(fd)).rejects.toMatchObject({ errno: EIO });
+        const fd = await failedSave("mine!");
         expect(await agent.saveFailed()).toBe(true);
         expect(await agentText("a")).toBe("mine!");
         await agent.remoteWrite("a", bytes("theirs"));
@@ -504,11 +511,7 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
 
     test("what is saved after that is an edit of the version that it has become", async () => {
       const { agent, program } = rig;
-      await agent.remoteWrite("a", bytes("first"));
-      const fd = await program.open("a", O_RDWR);
-      await program.write(fd, 0, bytes("F"));
-      await agent.failNext("commit", "Io");
-      await expect(program.fsync(fd)).rejects.toMatchObject({ errno: EIO });
+      const fd = await failedSave("F");
       expect(await agent.saveFailed()).toBe(true);
       const version = (await agent.entryAt("a"))?.version;
       await program.write(fd, 4, bytes("T"));
@@ -536,11 +539,7 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
 
     test("what became another file's is that one's for its programs only", async () => {
       const { agent, program } = rig;
-      await agent.remoteWrite("a", bytes("first"));
-      const fd = await program.open("a", O_RDWR);
-      await program.write(fd, 0, bytes("mine!"));
-      await agent.failNext("commit", "Io");
-      await expect(program.fsync(fd)).rejects.toMatchObject({ errno: EIO });
+      const fd = await failedSave("mine!");
       await agent.remoteWrite("a", bytes("theirs"));
       expect(await agent.saveFailed(true)).toBe(true);
       expect(await readFile("a")).toBe("theirs");

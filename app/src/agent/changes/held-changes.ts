@@ -1,5 +1,6 @@
 // Changes that are not to be sent now, in their order: those of what is paused, and those that depend on one of them.
 // The rest goes on without them.
+import { placesIn } from "../journal/operation-nodes.ts";
 import { type Queued, isSave } from "./own-change.ts";
 
 export class HeldChanges {
@@ -60,12 +61,8 @@ function put<Key>(first: Map<Key, number>, key: Key, n: number): void {
   first.set(key, Math.min(first.get(key) ?? Infinity, n));
 }
 
-/** Lists the folders in which a change gives or takes names. */
 function placesOf(queued: Queued): readonly number[] {
-  if (isSave(queued)) return [];
-  const { operation } = queued.record;
-  if (operation.op === "setAttr") return [];
-  return operation.op === "rename" ? [operation.folder, operation.toFolder] : [operation.folder];
+  return isSave(queued) ? [] : placesIn(queued.record.operation);
 }
 
 /** Lists the nodes that something is done to, other than by names in them. */
