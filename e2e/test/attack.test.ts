@@ -40,7 +40,7 @@ beforeEach(async () => {
   admin = sandbox.device("admin");
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 async function connect(): Promise<Connection> {
   const link = await new WsDialer(() => ({ fingerprint: server.fingerprint ?? "" })).dial(server.url);

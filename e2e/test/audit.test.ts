@@ -19,7 +19,7 @@ beforeEach(async () => {
   device = sandbox.device("a");
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 function serve(
   listen = "0.0.0.0:0",

@@ -30,7 +30,7 @@ beforeEach(() => {
   device = sandbox.device();
 });
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 const BACK_MS = 20_000;
 const LARGE = 2 * 1024 * 1024;

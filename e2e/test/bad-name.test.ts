@@ -46,7 +46,7 @@ beforeEach(async () => {
   await device.mount(`${server.url}/docs`, drive);
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 /** Answer of six commands; mv has words of its own for EINVAL. */
 const EINVAL = "Invalid argument\n";

@@ -22,7 +22,7 @@ beforeAll(async () => {
   writeFileSync(sandbox.path("file"), "");
 }, 60_000);
 
-afterAll(() => sandbox.cleanup(), 60_000);
+afterAll(() => sandbox.cleanup(), 120_000);
 
 /** Relative paths are below the sandbox, which is shown as "~". */
 async function refused(volumes: readonly string[], more: readonly string[] = []): Promise<Refusal> {

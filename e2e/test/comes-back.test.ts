@@ -35,7 +35,7 @@ beforeEach(async () => {
   await device.mount(url, drive);
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 test("no program writes into the bare folder meanwhile, which would keep the drive from coming back", async () => {
   const writer = spawn("python3", ["-c", BUSY, drive], {

@@ -9,7 +9,7 @@ beforeEach(() => {
   sandbox = new Sandbox();
 });
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 test("a server and an agent keep what they compiled as soon as they run, whatever ends them", async () => {
   const cache = sandbox.makeFolder("cache");

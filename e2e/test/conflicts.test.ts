@@ -31,7 +31,7 @@ beforeEach(async () => {
   [laptop, desk] = [await joined("laptop", link.port), await joined("desk", server.port)];
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 async function serve(): Promise<void> {
   const listen = server === undefined || server.hasEnded ? `127.0.0.1:${server?.port ?? 0}` : "127.0.0.1:0";

@@ -28,7 +28,7 @@ beforeEach(async () => {
   await device.mount(`ws://127.0.0.1:${link.port}/docs`, drive);
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 test("[W26] a killed server gets no more than what was under way a second time", async () => {
   const source = sandbox.path("source");

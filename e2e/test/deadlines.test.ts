@@ -87,7 +87,7 @@ describe("while nothing is heard of the server", () => {
     place = new SilentPlace();
     await place.start();
   }, 60_000);
-  afterEach(() => place.sandbox.cleanup(), 60_000);
+  afterEach(() => place.sandbox.cleanup(), 120_000);
 
   test.each(SIGNALS)(
     "%s ends cat, cp, mv, flock, sqlite3 and whoever has a changed file open, and wakes who waits for its lock",
@@ -159,7 +159,7 @@ describe("a machine that sleeps", () => {
   beforeEach(() => {
     sandbox = new Sandbox();
   });
-  afterEach(() => sandbox.cleanup(), 60_000);
+  afterEach(() => sandbox.cleanup(), 120_000);
 
   test("does not trust what it knew before: what was changed meanwhile is shown at once", async () => {
     const served = sandbox.makeFolder("served");

@@ -13,7 +13,7 @@ beforeEach(() => {
   sandbox = new Sandbox();
 });
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 test("files are read and written whatever number of them programs have open, and the agent answers", async () => {
   const place = await withFewDescriptors(sandbox, { limit: LIMIT, files: FILES, openFiles: OPEN_FILES });

@@ -46,7 +46,7 @@ beforeEach(() => {
   sandbox = new Sandbox();
 });
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 /** Starts all with one place on a small disk. */
 async function start(place: "served" | "data" | "home" | "cache"): Promise<SmallDisk> {

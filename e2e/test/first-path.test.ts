@@ -36,7 +36,7 @@ beforeEach(async () => {
   await device.mount(url, drive);
 }, 60_000);
 
-afterAll(() => sandbox.cleanup(), 60_000);
+afterAll(() => sandbox.cleanup(), 120_000);
 
 /** Runs a program on the drive and returns what it prints. */
 function on(script: string, ...args: string[]): Promise<string> {

@@ -39,7 +39,7 @@ beforeEach(async () => {
   cache = sandbox.makeFolder("cache");
 }, TEST_MS);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 async function openFolders(): Promise<Awaited<ReturnType<TestBrowser["open"]>>> {
   server = await sandbox.startServer({ volumes: { docs: served }, readyMs: TEST_MS / 2 });

@@ -37,7 +37,7 @@ beforeEach(async () => {
   await link.resetCounts();
 }, 60_000);
 
-afterAll(() => sandbox.cleanup(), 60_000);
+afterAll(() => sandbox.cleanup(), 120_000);
 
 const downBytes = async (): Promise<number> => (await link.counts()).down.sentBytes;
 

@@ -18,7 +18,7 @@ beforeEach(() => {
   sandbox = new Sandbox(TEST_MS);
 });
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 interface Held {
   descriptors: number;

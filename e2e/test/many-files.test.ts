@@ -12,7 +12,7 @@ beforeEach(() => {
   sandbox = new Sandbox();
 });
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 test("[W120] a folder goes with all that is in it", async () => {
   const left = await removeMany(await serveMany(sandbox, FILES, READY_MS), REMOVED_MS);

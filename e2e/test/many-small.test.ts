@@ -24,7 +24,7 @@ beforeEach(async () => {
   server = await sandbox.startServer({ volumes: { docs: served } });
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 async function client(name: string, shape: Partial<LinkShape>): Promise<Client> {
   const link = await sandbox.startEmulator(server.port, shape);

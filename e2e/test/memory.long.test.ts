@@ -20,7 +20,7 @@ beforeEach(() => {
   sandbox = new Sandbox(TEST_MS);
 });
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 /**
  * Files f0, f1 … in a folder: writes them, or reads them and compares. Their bytes come from the number of the file.

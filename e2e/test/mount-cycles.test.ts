@@ -10,7 +10,7 @@ beforeEach(() => {
   sandbox = new Sandbox();
 });
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 test("a volume can be mounted again the moment it was unmounted", async () => {
   const server = await sandbox.startServer();

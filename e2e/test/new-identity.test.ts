@@ -127,7 +127,7 @@ beforeEach(() => {
   sandbox = new Sandbox();
 });
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 /**
  * The bytes that it costs to save new contents over these files, both ways, leases and acks included: when a program

@@ -31,7 +31,7 @@ beforeAll(async () => {
   [state, cache] = [onlyOne(join(device.home, "mounts")), onlyOne(join(device.home, "cache"))];
 }, 60_000);
 
-afterAll(() => sandbox.cleanup(), 60_000);
+afterAll(() => sandbox.cleanup(), 120_000);
 
 function onlyOne(folder: string): string {
   const names = readdirSync(folder);

@@ -32,7 +32,7 @@ beforeEach(async () => {
   await onMount('cat "$1/cached.txt"', [drive]);
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 interface Status {
   state: string;

@@ -18,7 +18,7 @@ let sandbox: Sandbox;
 beforeEach(() => {
   sandbox = new Sandbox();
 });
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 type Took = [operation: string, from: number, to: number];
 

@@ -36,7 +36,7 @@ beforeEach(async () => {
   await device.mount(volume.url, drive);
 }, 60_000);
 
-afterAll(() => sandbox.cleanup(), 60_000);
+afterAll(() => sandbox.cleanup(), 120_000);
 
 const FILL = `cd "$1"; mkdir -p docs/deep other
 for i in $(seq 20); do echo "file $i" > docs/$i; done

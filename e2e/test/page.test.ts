@@ -26,7 +26,7 @@ beforeEach(() => {
   device = sandbox.device();
 });
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 async function askForPage(): Promise<{ port: number; ticket: string }> {
   const { page } = (await device.ask(["ui", "--print"])) as { page: { link: string } };

@@ -48,7 +48,7 @@ beforeEach(async () => {
   drive = sandbox.makeFolder("drive");
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 async function mount(mode: string): Promise<void> {
   await device.mount(`ws://127.0.0.1:${link.port}/docs`, drive, ["--mode", mode]);

@@ -33,7 +33,7 @@ beforeEach(async () => {
   await mount();
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 function mount(...args: string[]): Promise<unknown> {
   return device.mount(`${server.url}/docs`, drive, ["--cache", cache, ...args]);

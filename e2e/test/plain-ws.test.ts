@@ -14,7 +14,7 @@ beforeEach(() => {
   device = sandbox.device("a");
 });
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 function sh(folder: string, script: string): Promise<RunResult> {
   return run("sh", ["-c", script], { cwd: folder });

@@ -36,7 +36,7 @@ beforeAll(async () => {
   onDrive = await probe(drive);
 }, 2 * PROBE_MS);
 
-afterAll(() => sandbox.cleanup(), 60_000);
+afterAll(() => sandbox.cleanup(), 120_000);
 
 describe("system calls on the drive and on a local disk have the same outcome:", () => {
   test.each(CASES)("%s", (name) => {

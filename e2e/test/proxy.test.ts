@@ -18,7 +18,7 @@ beforeEach(async () => {
   device = sandbox.device();
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 function sh(folder: string, script: string): Promise<RunResult> {
   return run("sh", ["-c", script], { cwd: folder });

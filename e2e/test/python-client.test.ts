@@ -45,7 +45,7 @@ beforeEach(() => {
   ({ name: volume, served, url } = volumes.next());
 });
 
-afterAll(() => sandbox.cleanup(), 60_000);
+afterAll(() => sandbox.cleanup(), 120_000);
 
 async function python<Answer>(program: string, ...args: string[]): Promise<Answer> {
   if (PYTHON === undefined) throw new Error("No Python with cbor2, websocket-client and zstandard: npm run setup");

@@ -71,7 +71,7 @@ describe("a server that is killed as a save is acknowledged, and a program that 
     device = sandbox.device();
   });
 
-  afterEach(() => sandbox.cleanup(), 60_000);
+  afterEach(() => sandbox.cleanup(), 120_000);
 
   test("[W160] the client that saved brings them", async () => {
     await destroyed();

@@ -31,7 +31,7 @@ beforeAll(async () => {
   server = await sandbox.startServer({ volumes: { docs: served } });
 }, 60_000);
 
-afterAll(() => sandbox.cleanup(), 60_000);
+afterAll(() => sandbox.cleanup(), 120_000);
 
 async function mountThrough(shape: Partial<LinkShape>): Promise<void> {
   const name = `machine-${++machines}`;

@@ -39,7 +39,7 @@ beforeEach(async () => {
   await sandbox.device("b").mount(`${server.url}/docs`, otherDrive);
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 /** The drive, a second client and the server's folder show one thing. */
 async function expectAlike(): Promise<void> {

@@ -26,7 +26,7 @@ beforeEach(async () => {
   await sandbox.device("b").mount(`${server.url}/docs`, otherDrive);
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 /** The same script on the drive and in a plain folder: `$1` is where. */
 async function onBoth(script: string): Promise<string> {

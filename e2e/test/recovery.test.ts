@@ -27,7 +27,7 @@ beforeEach(async () => {
   await device.mount(`ws://127.0.0.1:${link.port}/docs`, drive);
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 /** The server again, at the same port. */
 async function restart(leaseTerm?: number): Promise<void> {

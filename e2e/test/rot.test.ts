@@ -47,7 +47,7 @@ beforeEach(async () => {
   await device.flush(drive, { up: true });
 }, 120_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 async function mount(): Promise<void> {
   await device.mount(`${server.url}/docs`, drive);

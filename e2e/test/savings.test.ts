@@ -33,7 +33,7 @@ beforeEach(() => {
   ({ name: volume, place, served } = volumes.next());
 });
 
-afterAll(() => sandbox.cleanup(), 60_000);
+afterAll(() => sandbox.cleanup(), 120_000);
 
 async function mountThrough(shape: Partial<LinkShape>): Promise<void> {
   link = await sandbox.startEmulator(volumes.server.port, shape);

@@ -9,7 +9,7 @@ beforeEach(() => {
   sandbox = new Sandbox();
 });
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 test("a folder that a living server serves is refused in one sentence, with other data too; after a kill it is free", async () => {
   const volumes = { docs: sandbox.makeFolder("served") };

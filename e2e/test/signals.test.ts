@@ -28,7 +28,7 @@ describe("a program that handles signals", () => {
     place = new SilentPlace();
     await place.start();
   }, 60_000);
-  afterEach(() => place.sandbox.cleanup(), 60_000);
+  afterEach(() => place.sandbox.cleanup(), 120_000);
 
   test("meets no EINTR", async () => {
     await place.link.setShape({ rttMs: 30 });

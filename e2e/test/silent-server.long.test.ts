@@ -14,7 +14,7 @@ describe("while nothing is heard of the server", () => {
     place = new SilentPlace();
     await place.start();
   }, 60_000);
-  afterEach(() => place.sandbox.cleanup(), 60_000);
+  afterEach(() => place.sandbox.cleanup(), 120_000);
 
   test.each(["cut", "black hole", "stopped server"])(
     "%s: status, flush and unmount answer; what is unsent is kept, said, and sent by the next mount",

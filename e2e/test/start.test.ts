@@ -17,7 +17,7 @@ beforeEach(() => {
   sandbox = new Sandbox();
 });
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 test("serves ./demo and maps it at ./drive until Ctrl-C", async () => {
   const project = sandbox.path("project");

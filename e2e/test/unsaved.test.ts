@@ -32,7 +32,7 @@ beforeEach(async () => {
   await device.mount(`${server.url}/docs`, drive);
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 async function writeInto(name: string): Promise<ChildProcess> {
   const child = spawn("python3", ["-c", WRITER, join(drive, name)], {

@@ -30,7 +30,7 @@ beforeEach(async () => {
   reader = await client("reader", 100);
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 /** Costs of a script on the reader's drive: its answers that something waited for, and all bytes. */
 async function costOf(script: string): Promise<{ roundTrips: number; bytes: number; output: string }> {

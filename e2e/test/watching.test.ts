@@ -36,7 +36,7 @@ beforeEach(async () => {
   server = await sandbox.startServer({ volumes: { docs: sandbox.makeFolder("served") } });
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 async function mountThrough(shape: Partial<LinkShape>): Promise<void> {
   link = await sandbox.startEmulator(server.port, shape);

@@ -32,7 +32,7 @@ beforeEach(async () => {
   server = await sandbox.startServer({ volumes: { docs: served } });
 }, TEST_MS);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 async function link(): Promise<string> {
   const { page } = (await device.ask(["ui", "--print"])) as { page: { link: string } };

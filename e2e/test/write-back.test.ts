@@ -41,7 +41,7 @@ beforeEach(async () => {
   await onMount('cat "$1"/* 2>/dev/null || true', [drive]);
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 60_000);
+afterEach(() => sandbox.cleanup(), 120_000);
 
 async function mount(): Promise<void> {
   await device.mount(`ws://127.0.0.1:${link.port}/docs`, drive, ["--mode", "async"]);

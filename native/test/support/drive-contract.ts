@@ -551,6 +551,18 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
       expect(await count("commit")).toBe(2);
     });
 
+    test("who finds it under the name that the kernel still knows gets the file that has the name", async () => {
+      const { agent, program } = rig;
+      const fd = await failedSave("mine!");
+      expect(await agent.saveFailed(true)).toBe(true);
+      expect((await program.stat("a")).ino).toBe((await agent.entryAt("a"))?.node);
+      expect(await readFile("a")).toBe("first");
+      await agent.remoteWrite("a", bytes("theirs"));
+      expect(await readFile("a")).toBe("theirs");
+      expect(text(await program.read(fd, 0, 20))).toBe("mine!");
+      await program.close(fd);
+    });
+
     test("times set on a dirty file go with its commit", async () => {
       const { agent, program } = rig;
       const fd = await program.open("a", O_WRONLY | O_CREAT);

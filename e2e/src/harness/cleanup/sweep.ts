@@ -13,6 +13,8 @@ export const SANDBOX_MARK = "RUNNEL_SANDBOX";
 
 /** A million small files, on a busy disk. */
 const REMOVE_MS = 1_200_000;
+/** A step that takes longer is named on stderr: whoever waits for the sweep has a deadline and no words. */
+const SLOW_STEP_MS = 20_000;
 /** Time for processes to end that wrote over their environment, as those of Chromium do, and so lost the mark. */
 const UNMARKED_MS = 5000;
 
@@ -50,6 +52,16 @@ async function killMarked(folder: string, killed: Set<number>): Promise<void> {
 }
 
 export async function sweep(folder: string): Promise<Swept> {
+  let step = "unmounting";
+  const slow = setInterval(() => process.stderr.write(`Cleaning up ${folder} takes long: ${step}\n`), SLOW_STEP_MS);
+  try {
+    return await sweepInSteps(folder, (next) => (step = next));
+  } finally {
+    clearInterval(slow);
+  }
+}
+
+async function sweepInSteps(folder: string, begin: (step: string) => void): Promise<Swept> {
   const swept: Swept = { mounts: [], processes: [], left: [] };
   const killed = new Set<number>();
   // Mounts first: a process that waits in the kernel for a drive dies only once the drive's connection is aborted.
@@ -60,6 +72,7 @@ export async function sweep(folder: string): Promise<Swept> {
     }
   };
   await unmountAll();
+  begin("killing");
   try {
     await waitFor(
       async () => {
@@ -72,11 +85,13 @@ export async function sweep(folder: string): Promise<Swept> {
   } catch {
     swept.left.push(...markedProcesses(folder).map((pid) => `process ${pid}`));
   }
+  begin("unmounting again");
   await unmountAll(); // Unmounts what was mounted meanwhile.
   swept.processes.push(...killed);
   swept.left.push(...mountsBelow(folder).map(({ mountpoint }) => `mount ${mountpoint}`));
   // Never through a mount: that would remove a served folder's files.
   if (swept.left.length === 0) {
+    begin("removing files");
     let refusal = "";
     const isRemoved = async (): Promise<boolean> => {
       const removed = await run("rm", ["-rf", "--one-file-system", folder], { deadlineMs: REMOVE_MS });

@@ -122,12 +122,25 @@ void DriveCore::OnVersionLocked(File& file) {
   file.entry.version = state.version;
 }
 
+// Keeps an open file, whose content has become another file's, from whoever finds the name again: the kernel forgets
+// under which name it had this id.
+void DriveCore::GoElsewhereLocked(File& file) {
+  if (std::exchange(file.is_elsewhere, true)) return;
+  KernelNode* kernel_node = nodes_.Find(file.kernel_id);
+  const uint64_t folder = entries_.ParentOf(file.node);
+  std::string name;
+  if (kernel_node == nullptr || !entries_.NameOf(folder, file.node, &name)) return;
+  // A file with several names is given to the kernel with none to keep, so there is one at most.
+  if (kernel_node->named_until_ms <= front_->NowKernelMs()) return;
+  ForgetNameLocked(folder, name, *kernel_node, kernel_node->named_until_ms, true);
+}
+
 bool DriveCore::Saved(uint64_t file, uint64_t commit, uint64_t version, bool is_elsewhere) {
   std::lock_guard lock(mutex_);
   const auto found = files_.find(file);
   if (found == files_.end()) return false;
   File& saved = *found->second;
-  saved.is_elsewhere = saved.is_elsewhere || is_elsewhere;
+  if (is_elsewhere) GoElsewhereLocked(saved);
   if (!saved.Saved(commit, version)) return false;
   if (!saved.NeedsCommit()) saved.has_failed = false;
   if (saved.GetState().version == version) OnVersionLocked(saved);

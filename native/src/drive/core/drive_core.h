@@ -275,6 +275,7 @@ class DriveCore {
               std::function<void(Kind)> done);
   void OnCommitted(const FilePtr& file, const Answer& answer);
   void OnVersionLocked(File& file);
+  void GoElsewhereLocked(File& file);
   // After a release or a commit: commits what no writer is left to commit, or lets the file go.
   void Finish(const FilePtr& file);
 
