@@ -16,8 +16,8 @@ const LONG = process.env["RUNNEL_LONG"] === "1";
 const LASTS_MS = LONG ? 30_000 : 1_500;
 const BEFORE_MS = LONG ? 1_000 : 250;
 const ASK_EVERY_MS = 10;
-/** With margin for the machine; beside other tests everything waits for a processor. */
-const WAIT_MS = LONG ? 250 : 1_000;
+/** Beside other tests everything waits for a processor. */
+const WAIT_MS = LONG ? 100 : 1_000;
 const FILE = "file";
 const FILE_BYTES = 8 * 1024 * 1024;
 const GROWTH_MB = 64;

@@ -40,7 +40,7 @@ export class IncomingFrames {
   /** @throws TooLarge: more waits than may. */
   put(frame: Frame, bytes: number): void {
     this.#deps.held.add(bytes + WAITING_BYTES);
-    this.#latest.push({ frame, bytes });
+    this.#latest.push({ frame: { ...frame, payload: withoutSlab(frame.payload) }, bytes });
     if (!this.#isHandling) void this.#handleAll();
   }
 
@@ -80,4 +80,9 @@ export class IncomingFrames {
     held.less(bytes + WAITING_BYTES);
     if (!isUnwanted(frame)) handle(frame, payload);
   }
+}
+
+/** Returns bytes that keep no more memory than they take: what is read from a socket shares its slab with much else. */
+function withoutSlab(payload: Uint8Array): Uint8Array {
+  return payload.length < payload.buffer.byteLength / 2 ? Uint8Array.from(payload) : payload;
 }

@@ -54,16 +54,37 @@ test("all that waits is dropped at once when the connection ends", async () => {
   expect(peer.server.connection.heldBytes).toBeLessThan(1000);
 });
 
-test("are handed on in order, and as quickly where many wait", async () => {
-  const [count, handled] = [300_000, [] as number[]];
-  const frames = new IncomingFrames({
+/** Frames that get their turn at once, and are handed to `handle`. */
+function framesFor(handle: (channel: number, payload: Uint8Array) => void): IncomingFrames {
+  return new IncomingFrames({
     held: new HeldBytes(() => true),
     turn: async () => undefined,
     unfold: async (payload) => payload,
     isUnwanted: () => false,
-    handle: ({ channel }) => void handled.push(channel),
+    handle: ({ channel }, payload) => handle(channel, payload),
     refuse: () => undefined,
   });
+}
+
+test("keep nothing of what came from the network in one piece with them", async () => {
+  const slab = Uint8Array.from({ length: 64 * 1024 }, (_, at) => at % 251);
+  const kept: number[] = [];
+  const texts: string[] = [];
+  const frames = framesFor((_channel, payload) => {
+    kept.push(payload.buffer.byteLength);
+    texts.push(payload.join());
+  });
+  const payload = slab.subarray(1000, 1100);
+  for (let channel = 1; channel <= 3; channel++)
+    frames.put({ kind: FRAME.call, channel, isCompressed: false, payload }, payload.length);
+  while (frames.isBehind) await new Promise((resolve) => void setImmediate(resolve));
+  expect(kept).toEqual([100, 100, 100]);
+  expect(new Set(texts)).toEqual(new Set([payload.join()]));
+});
+
+test("are handed on in order, and as quickly where many wait", async () => {
+  const [count, handled] = [300_000, [] as number[]];
+  const frames = framesFor((channel) => void handled.push(channel));
   const frame = (channel: number): void =>
     frames.put({ kind: FRAME.cancel, channel, isCompressed: false, payload: NOTHING }, 0);
   for (let channel = 0; channel < count / 2; channel++) frame(channel);
