@@ -247,6 +247,11 @@ describe("a server that root hands to an ordinary user", () => {
     60_000,
   );
 
+  testAsUser(`says so where nobody was handed it${shown}`, async () => {
+    const { stderr } = await sandbox.startServer({ data: sandbox.path("fresh") });
+    expect(stderr).toMatch(/^The server runs as root\. .*: --user NAME\.\n$/);
+  });
+
   testAsUser(`is refused what cannot be, in one sentence${shown}`, async () => {
     const serve = (...args: string[]): Promise<RunResult> =>
       run(
