@@ -247,9 +247,8 @@ describe("a server that root hands to an ordinary user", () => {
     60_000,
   );
 
-  testAsUser(`says so where nobody was handed it${shown}`, async () => {
-    const { stderr } = await sandbox.startServer({ data: sandbox.path("fresh") });
-    expect(stderr).toMatch(/^The server runs as root\. .*: --user NAME\.\n$/);
+  testAsUser(`says so where it was not told to${shown}`, async () => {
+    expect(server.stderr).toMatch(/^The server runs as root\. .*: --user NAME\.\n$/);
   });
 
   testAsUser(`is refused what cannot be, in one sentence${shown}`, async () => {
