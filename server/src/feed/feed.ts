@@ -6,7 +6,7 @@ import { LIMITS, RunnelError, TIMING, wallMs } from "@runnel/shared";
 import type { AttachedInstance } from "../meta/meta-store.ts";
 import type { FeedSender, Identity } from "./holder.ts";
 import { Holder } from "./holder.ts";
-import { SlowDevices } from "./slow-devices.ts";
+import { SlowDevices, isLate } from "./slow-devices.ts";
 import { WriteLease } from "./write-lease.ts";
 
 interface Wait {
@@ -126,10 +126,10 @@ export class Feed {
     if (!givesUpLease) return;
     holder.leaseUntilMs = 0;
     this.writeLease.release(holder);
+    this.#release(holder);
     // A holder on probation is remembered: leaving and coming back is no way out of it.
     const isForgotten = this.clock.bootMs() >= holder.probationUntilMs;
     if (isForgotten && this.#holders.get(holder.instance) === holder) this.#holders.delete(holder.instance);
-    this.#release(holder);
   }
 
   /** Nothing waits for this device any more: it was cut off. Returns its instances. */
@@ -225,6 +225,7 @@ export class Feed {
     const nowMs = this.clock.bootMs();
     if (holder.sender === undefined) return false;
     this.heard(holder);
+    this.#countWaiting(holder);
     if (holder.isOverdue(nowMs)) {
       if (holder.isToBlame(nowMs)) this.#punish(holder, nowMs);
       return false;
@@ -348,6 +349,7 @@ export class Feed {
    * changed.
    */
   #applied(holder: Holder): void {
+    this.#countWaiting(holder);
     const isCertain = holder.uncertainUntil === undefined;
     for (const { changes, seq, missing } of this.waits) {
       const isUntouched = isCertain && changes !== undefined && !holder.touchesAny(changes);
@@ -357,8 +359,26 @@ export class Feed {
   }
 
   #release(holder: Holder): void {
+    this.#countWaiting(holder);
     for (const wait of this.waits) wait.missing.delete(holder);
     this.settle();
+  }
+
+  /** Counts what waits for a device that is slower than a line makes it, in all its instances together. */
+  #countWaiting(holder: Holder): void {
+    const { device, termMs } = holder;
+    if (device === "" || !this.#isLate(holder)) return;
+    const all = [...this.#holders.values()].filter((each) => each.device === device);
+    const oldest = this.waits.find((wait) => all.some((each) => isWaiting(wait, each)));
+    const toMs = this.clock.bootMs();
+    this.#slowDevices.waited(device, { fromMs: oldest?.sinceMs ?? toMs, toMs, termMs });
+  }
+
+  #isLate(holder: Holder): boolean {
+    const oldest = this.waits.find((wait) => isWaiting(wait, holder));
+    const waitedMs = oldest === undefined ? 0 : this.clock.bootMs() - oldest.sinceMs;
+    if (waitedMs <= holder.promptMs) return false;
+    return isLate(waitedMs, this.waits.filter((wait) => isWaiting(wait, holder)).length, holder.promptMs);
   }
 
   private settle(): void {
@@ -367,7 +387,8 @@ export class Feed {
       for (const [holder, untilMs] of wait.missing) {
         if (untilMs > nowMs) continue;
         wait.missing.delete(holder);
-        if (holder.ranOutMs !== untilMs) this.#slowDevices.ranOut(holder.device, nowMs);
+        const waited = { fromMs: wait.sinceMs, toMs: nowMs, termMs: holder.termMs };
+        if (holder.ranOutMs !== untilMs) this.#slowDevices.ranOut(holder.device, waited);
         holder.ranOutMs = untilMs;
       }
       if (wait.missing.size > 0) return true;
@@ -432,6 +453,11 @@ export class Feed {
     }
     return false;
   }
+}
+
+/** Tells whether another device waits: nobody does for a change of a program on the server. */
+function isWaiting({ missing, committer }: Wait, holder: Holder): boolean {
+  return committer !== undefined && committer.device !== holder.device && missing.has(holder);
 }
 
 function nodeOf(changes: Wait["changes"]): number | undefined {

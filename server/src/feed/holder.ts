@@ -1,6 +1,7 @@
 // A follower of a volume: an instance with its lease, what it follows and what it has acknowledged. A holder outlives
 // its connection, as its lease does: the client may still answer programs under it ([W14], [W17]).
 import type { Change, NodeState, VersionId } from "@runnel/shared";
+import { promptMs } from "./slow-devices.ts";
 
 export interface FeedSender {
   /** `isOwn`: they are what its instance asked for. */
@@ -46,6 +47,8 @@ export class Holder {
   readonly device: string;
   /** Term of its leases. */
   readonly termMs: number;
+  /** Time within which acknowledging is as prompt as its line allows. */
+  readonly promptMs: number;
   sender: FeedSender | undefined;
   /** Wall clock in milliseconds: when it attached; 0 for one from before a restart. */
   sinceMs = 0;
@@ -67,12 +70,13 @@ export class Holder {
   /** Items sent and not yet acknowledged, oldest first. */
   readonly due: { seq: number; sentMs: number }[] = [];
 
-  constructor({ instance, who, name = who, device }: Identity, termMs: number) {
+  constructor({ instance, who, name = who, device, roundTripMs = 0 }: Identity, termMs: number) {
     this.instance = instance;
     this.who = who;
     this.name = name;
     this.device = device;
     this.termMs = termMs;
+    this.promptMs = promptMs(termMs, roundTripMs);
   }
 
   /**

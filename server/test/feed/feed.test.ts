@@ -352,6 +352,96 @@ describe("a lease", () => {
     expect(next().renew()).toBe(true);
   });
 
+  test.each<[string, (scene: Scene, deaf: Follower, seq: number) => void]>([
+    ["just before its lease ends", (_scene, deaf, seq) => deaf.ack(seq)],
+    ["so late, having renewed", (_scene, deaf, seq) => (deaf.renew(), deaf.ack(seq))],
+    ["never, and says idle instead", ({ feed }, deaf) => feed.idle(deaf.holder)],
+    ["never, and leaves instead", ({ feed }, deaf) => feed.detach(deaf.holder, true)],
+  ])(
+    "[W174] counts for a device whose instance acknowledges %s: it costs three terms, and then none for ten",
+    async (_when, speak) => {
+      const scene = new Scene();
+      const writer = scene.follower("writer");
+      let waited = 0;
+      let deaf = new Follower(scene.feed, "deaf", 0).follows("all", false);
+      for (let seq = 1; seq <= 10; seq++) {
+        if (deaf.holder.sender === undefined) deaf = new Follower(scene.feed, "deaf", seq - 1).follows("all", false);
+        deaf.renew();
+        const commit = await scene.commit(changeOf(seq, 1), writer);
+        scene.clock.after(TERM_MS - 100, () => speak(scene, deaf, seq));
+        waited += await scene.answeredAfter(commit);
+        writer.ack(seq);
+        deaf.ack(seq);
+      }
+      expect(waited).toBeLessThanOrEqual(3 * TERM_MS);
+      expect(waited).toBeGreaterThan(2.9 * TERM_MS);
+      const another = new Follower(scene.feed, "another", 10, undefined, "of deaf").follows("all", false);
+      expect(another.renew()).toBe(false);
+      await scene.clock.advance(TIMING.probationTerms * TERM_MS);
+      expect(another.renew()).toBe(true);
+    },
+  );
+
+  test("[W174] counts what waits at the same time once, in all instances of the device together", async () => {
+    const scene = new Scene();
+    const writer = scene.follower("writer");
+    const slow = ["1", "2", "3"].map((name) => new Follower(scene.feed, name, 0, undefined, "slow").follows("all"));
+    const commits = await Promise.all([1, 2, 3, 4].map((seq) => scene.commit(changeOf(seq, 1), writer)));
+    await scene.clock.advance(0.6 * TERM_MS);
+    for (const one of slow) for (const seq of [1, 2, 3, 4]) one.ack(seq);
+    await scene.clock.advance(0);
+    expect(commits.every(({ isAnswered }) => isAnswered)).toBe(true);
+    expect(slow.map((one) => one.renew())).toEqual([true, true, true]);
+  });
+
+  test.each([
+    ["of 600 ms that it said", 600, 600],
+    ["of 600 ms that came later", undefined, 600],
+    ["that has become bad", 600, 4_000],
+    ["of 8 s", 8_000, 12_000],
+  ])(
+    "[W174] never counts for a device over a line %s, however many changes wait for it",
+    async (_line, said, tripMs) => {
+      const scene = new Scene();
+      const writer = scene.follower("writer");
+      const far = scene.follower("far", "all", true, said);
+      for (let seq = 1; seq <= 300; seq++) {
+        const commit = await scene.commit(changeOf(seq, 1), writer);
+        scene.clock.after(tripMs, () => far.ack(seq));
+        expect(await scene.answeredAfter(commit)).toBe(tripMs);
+        expect(far.renew()).toBe(true);
+        writer.ack(seq);
+      }
+    },
+  );
+
+  test("[W174] counts once, as a term, what waited while the server slept for an hour", async () => {
+    const scene = new Scene();
+    const writer = scene.follower("writer");
+    const other = scene.follower("other", "all");
+    await scene.commit(changeOf(1, 1), writer);
+    scene.clock.suspend(3_600_000);
+    other.ack(1);
+    await scene.clock.advance(0);
+    expect(other.renew()).toBe(true);
+  });
+
+  test("[W174] does not count for a device on a narrow line, behind many changes at once", async () => {
+    const scene = new Scene();
+    const writer = scene.follower("writer");
+    const narrow = scene.follower("narrow", "all");
+    // Each takes 5 ms of the line: it acknowledges each 7.5 s after it was sent, for 50 s.
+    const atOnce = 1_500;
+    for (let seq = 1; seq <= 10_000; seq++) {
+      void scene.feed.publish([changeOf(seq, 1)], writer.holder, seq);
+      writer.ack(seq);
+      if (seq <= atOnce) continue;
+      await scene.clock.advance(5);
+      narrow.ack(seq - atOnce);
+      if (seq % 1_000 === 0) expect(narrow.renew()).toBe(true);
+    }
+  });
+
   test("[W18] stalls writers for two terms in all, not for one at each commit", async () => {
     const scene = new Scene();
     const writer = scene.follower("writer");
