@@ -64,6 +64,7 @@ export async function serve(deps: ServerDeps): Promise<ServedServer> {
     return carried;
   };
   const cutOffs = new FailedTries(clock, { atOnce: LIMITS.cutOffs, refillMs: TIMING.cutOffRefillMs });
+  const attaches = new FailedTries(clock, { atOnce: LIMITS.deviceAttaches, refillMs: TIMING.attachRefillMs });
   const unauthenticated = new Crowd(LIMITS.unauthenticated);
   const throttled = new ThrottledWarnings(clock, warn);
   const shares = new WeakMap<Device, DeviceShare>();
@@ -106,6 +107,7 @@ export async function serve(deps: ServerDeps): Promise<ServedServer> {
       devices,
       failedLogins,
       cutOffs,
+      attaches,
       audit: security?.audit,
       warn,
       ofDevice: () => ofDevice(handler),

@@ -40,6 +40,8 @@ export const LIMITS = {
   /** Attachments of one connection, and of all of a device: one for each drive that it has mounted. */
   attachments: 64,
   deviceAttachments: 256,
+  /** Times that a device may attach at once: twice with all that it may have. */
+  deviceAttaches: 512,
   /**
    * Files of one attachment whose small changes come with the feed; and what comes of one change at most, as it is
    * sent.
@@ -169,6 +171,8 @@ export const TIMING = {
   loginGraceMs: 15_000,
   /** After so long a device that was cut off may be once more. */
   cutOffRefillMs: 6_000,
+  /** After so long a device that attached too often may once more. */
+  attachRefillMs: 100,
   /** After so long an address may fail to log in once more. */
   loginRefillMs: 6_000,
   /** Terms for which an instance that did not acknowledge asks at every open. */

@@ -1,6 +1,7 @@
 // The attachments of one connection, by the channel that carries their feed: how they begin, resume and end.
 import type { Channel, RequestOf, SentResultOf } from "@runnel/shared";
 import { LIMITS, ROOT_NODE, RunnelError, packState } from "@runnel/shared";
+import type { FailedTries } from "../auth/failed-tries.ts";
 import type { Volume } from "../volume/volume.ts";
 import type { AnswerTurns } from "./answer-turns.ts";
 import { Attachment } from "./attachment.ts";
@@ -18,6 +19,8 @@ export interface AttachmentsDeps {
   attaching(attachment: Attachment): void;
   /** Counts the attachments of all connections of its device. */
   ofDevice(): number;
+  /** Counts by device how often it has attached, whatever came of it. */
+  attaches: FailedTries;
   /** Tells whether so much lies unread that no more of a feed is to be sent. */
   isFarBehind(): boolean;
   failures(): FailedOperations;
@@ -45,6 +48,7 @@ export class Attachments {
     const volume = right === undefined ? undefined : this.#deps.volume(request.volume);
     if (volume === undefined || right === undefined) throw handshake.noVolume(request.volume);
     this.#mustHaveFew();
+    this.#mustNotAttachOften();
     const instance = handshake.instanceOf(request.instance);
     const attachment = new Attachment(volume, channel, instance, right, {
       failures: this.#deps.failures(),
@@ -86,6 +90,22 @@ export class Attachments {
     throw new RunnelError("Busy", "attach", `This ${who} has too many attachments.`, {
       detail: { limit: isWithin ? LIMITS.deviceAttachments : LIMITS.attachments },
     });
+  }
+
+  /**
+   * Counts a try [W188]: each is written down and synced, and so is its end. Whoever did nothing else would have the
+   * disk. @throws Busy when there were too many.
+   */
+  #mustNotAttachOften(): void {
+    const { handshake, attaches } = this.#deps;
+    const { device } = handshake;
+    if (device === undefined) return;
+    const retryAfterMs = attaches.waitMs(device.id);
+    if (retryAfterMs > 0)
+      throw new RunnelError("Busy", "attach", "This device attaches too often. Try again in a moment.", {
+        detail: { retryAfterMs },
+      });
+    attaches.failed(device.id);
   }
 
   /** @throws Invalid for a number that is no attachment of this connection; what ended its volume. */

@@ -41,6 +41,8 @@ export interface HandlerDeps {
   failedLogins: FailedLogins;
   /** Counts by device how often connections were closed for what they said. */
   cutOffs: FailedTries;
+  /** Counts by device how often it has attached. */
+  attaches: FailedTries;
   /** Left out where nothing is recorded. */
   audit?: Pick<AuditLog, "note" | "record"> | undefined;
   /** "Runnel 0.1.0" */

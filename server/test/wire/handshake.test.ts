@@ -347,6 +347,40 @@ test("[W187] [limit cutOffs] [limit cutOffRefillMs] a device that says too often
   expect(await hello("a")).toBe("done");
 });
 
+test("[W188] [limit deviceAttaches] [limit attachRefillMs] a device that attaches and leaves for ever waits, and no other does", async () => {
+  await newDevice("a");
+  await newDevice("b");
+  const { clock } = wire.rig;
+  const [beganMs, broken] = [clock.bootMs(), new RunnelError("Unreachable", "wire", "The line broke.")];
+  let attached = 0;
+  // Twice it comes back with all that a device may have attached, as after a server's restart.
+  for (; attached < LIMITS.deviceAttaches; attached += LIMITS.attachments) {
+    const client = await known("a");
+    const all = Array.from({ length: LIMITS.attachments }, (_, index) => client.attach(instanceOf(index.toString(16))));
+    await Promise.all(all);
+    client.connection.close(broken);
+    await clock.advance(10);
+  }
+  const client = await known("a");
+  const attach = async (of: Client): Promise<unknown> => {
+    try {
+      await (await of.attach(ONE)).call("detach", {});
+      return "done";
+    } catch (error) {
+      return error;
+    }
+  };
+  let last = await attach(client);
+  for (; last === "done" && attached < 2 * LIMITS.deviceAttaches; attached++) last = await attach(client);
+  expect(last).toMatchObject({ kind: "Busy", operation: "attach", detail: { retryAfterMs: expect.any(Number) } });
+  expect(attached).toBeLessThanOrEqual(
+    LIMITS.deviceAttaches + Math.ceil((clock.bootMs() - beganMs) / TIMING.attachRefillMs),
+  );
+  expect(await attach(await known("b"))).toBe("done");
+  await clock.advance(TIMING.attachRefillMs);
+  expect(await attach(client)).toBe("done");
+});
+
 test("[W164] the same instance of another device is another one: its feed goes on, and its results are its own", async () => {
   await newDevice("a");
   await newDevice("b");

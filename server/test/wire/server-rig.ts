@@ -61,6 +61,7 @@ export class ServerRig {
   readonly present = new Set<ConnectionHandler>();
   readonly failedLogins: FailedLogins;
   readonly cutOffs: FailedTries;
+  readonly attaches: FailedTries;
   /** Volumes that the server has besides "docs". */
   readonly others = new Map<string, Volume>();
   /** Count of connections that were authenticated. */
@@ -76,6 +77,7 @@ export class ServerRig {
     this.rig = rig;
     this.failedLogins = new FailedLogins(rig.clock);
     this.cutOffs = new FailedTries(rig.clock, { atOnce: LIMITS.cutOffs, refillMs: TIMING.cutOffRefillMs });
+    this.attaches = new FailedTries(rig.clock, { atOnce: LIMITS.deviceAttaches, refillMs: TIMING.attachRefillMs });
   }
 
   static async open(seed = 1, options: ConstructorParameters<typeof VolumeRig>[1] = {}): Promise<ServerRig> {
@@ -100,6 +102,7 @@ export class ServerRig {
       devices: this.devices,
       failedLogins: this.failedLogins,
       cutOffs: this.cutOffs,
+      attaches: this.attaches,
       audit: this.audit,
       software: "test server",
       warn: (message) => warnings.push(message),
