@@ -39,12 +39,16 @@ export interface Joined {
   right: Right;
   /** Id of the invite that was used. */
   invite: string;
+  /** It was answered before, since the start. */
+  isAgain: boolean;
 }
 
 export class DeviceRegistry {
   private readonly root: DiskRoot;
   private readonly clock: Clock;
   private readonly byId = new Map<string, Device>();
+  /** Ids of invites whose use was answered since the start. */
+  private readonly answeredInvites = new Set<string>();
   /** Devices by the digest of the token, and invites by that of the secret. */
   private readonly byToken = new Map<string, Device>();
   private readonly invites = new Map<string, Invite>();
@@ -124,6 +128,9 @@ export class DeviceRegistry {
     let device = this.find(token);
     if (device !== undefined) mustNotBeRevoked(device);
     const { volume, right, person } = invite;
+    const id = inviteId(invite);
+    if (device !== undefined && invite.usedBy === device.id && this.answeredInvites.has(id))
+      return { device, volume, right, invite: id, isAgain: true };
     if (invite.usedBy === undefined || invite.usedBy !== device?.id) {
       this.mustBeFresh(invite);
       device ??= this.newDevice(token, name, person);
@@ -134,7 +141,12 @@ export class DeviceRegistry {
     await this.save();
     // Meanwhile somebody may have.
     mustNotBeRevoked(device);
-    return { device, volume, right, invite: inviteId(invite) };
+    return { device, volume, right, invite: id, isAgain: false };
+  }
+
+  /** Takes note that what an invite gave is durable, and recorded: that its device asks again costs no sync. */
+  answered({ invite }: Joined): void {
+    this.answeredInvites.add(invite);
   }
 
   /** A device is connected, or was until now. A crash forgets some minutes of it. */

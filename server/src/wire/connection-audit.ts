@@ -2,7 +2,7 @@
 // these, so they are noted; only that an invite was used is durable before it is answered.
 import type { RequestOf, RunnelError } from "@runnel/shared";
 import { fromSystemError, isRunnelError } from "@runnel/shared";
-import type { Actor, AuditAct } from "../audit/audit-entry.ts";
+import type { Actor, AuditAct, NewEntry } from "../audit/audit-entry.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Device } from "../auth/registry-file.ts";
 import type { DeviceRegistry, Joined } from "../auth/device-registry.ts";
@@ -33,11 +33,13 @@ export class ConnectionAudit {
     return this.#noteFailure("join", "", work, token);
   }
 
-  /** The invite's use is on stable storage when this resolves. */
-  async joined({ device, volume, right, invite }: Joined): Promise<void> {
+  /** The invite's use is on stable storage when this resolves. That its device asked again is only noted. */
+  async joined({ device, volume, right, invite, isAgain }: Joined): Promise<void> {
     const { audit, address } = this.#deps;
     const detail = `Invite ${invite}, which gives the right to ${right}.`;
-    await audit?.record({ who: deviceActor(device, address), act: "join", object: volume, result: "done", detail });
+    const entry: NewEntry = { who: deviceActor(device, address), act: "join", object: volume, result: "done", detail };
+    if (isAgain) audit?.note(entry);
+    else await audit?.record(entry);
   }
 
   /** `work` says when it is attached; what fails from then on is no refusal. */

@@ -105,6 +105,7 @@ export class Handshake {
       const joined = await devices.join(request);
       const { device, volume, right } = joined;
       await this.deps.joined?.(joined);
+      devices.answered(joined);
       // Meanwhile somebody may have revoked it.
       mustNotBeRevoked(device);
       this.device = device;

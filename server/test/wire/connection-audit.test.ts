@@ -100,6 +100,26 @@ describe("the audit log has", () => {
     expect(await said()).toEqual([["laptop", "join", "docs", "done"]]);
   });
 
+  test("an invite that its device uses again, as after a lost answer, counted and without a sync each", async () => {
+    const secret = await newSecret();
+    const join = async (): Promise<void> => {
+      const client = wire.connect();
+      await client.call("hello", HELLO);
+      await client.call("join", { secret, token: TOKEN, name: "laptop" });
+    };
+    await join();
+    let syncs = 0;
+    wire.rig.disk.delayMs = (operation) => (operation === "sync" ? syncs++ * 0 : 0);
+    for (let time = 0; time < 50; time++) await join();
+    expect(syncs).toBeLessThan(5);
+    expect((await entries()).map(({ act, count }) => [act, count])).toEqual([
+      ["join", 1],
+      ["join", 1],
+    ]);
+    await wire.rig.clock.advance(60_000);
+    expect((await entries()).map(({ act, count }) => [act, count]).at(-1)).toEqual(["join", 49]);
+  });
+
   test("wrong tokens and invites, invites used twice, tries that come too often, from which address", async () => {
     const client = wire.connect();
     expect(await kindOf(client.call("hello", { ...HELLO, token: OTHER_TOKEN }))).toBe("Denied");
