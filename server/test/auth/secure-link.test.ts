@@ -1,7 +1,7 @@
 // wss between a real acceptor and a real dialer: who is taken for the server, and who is not.
 import { X509Certificate } from "node:crypto";
-import { type Server, createServer as createTcpServer } from "node:net";
-import { type SecureVersion, createServer as createTlsServer } from "node:tls";
+import { type Server, type Socket, connect as reach, createServer as createTcpServer } from "node:net";
+import { type SecureVersion, connect as reachSecurely, createServer as createTlsServer } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import {
   type Link,
@@ -94,6 +94,51 @@ describe("a link over TLS", () => {
     (await dial(port, { fingerprint: printOf(own) })).close(1000, "");
     expect(links[0]?.remoteAddress).toBe("127.0.0.1");
   });
+});
+
+describe("unauthenticated connections that do not end a handshake", () => {
+  const UNOPENED = 20;
+  /** The header of a record, and the beginning of a ClientHello of 512 bytes (RFC 8446 §4, §5.1). */
+  const HALF_A_HELLO = Buffer.from("160301020001000001fc0303", "hex");
+
+  /** Makes one that has come so far, and says nothing more. */
+  const stages: Readonly<Record<string, (port: number) => Socket>> = {
+    "that have said nothing": (port) => reach(port, "127.0.0.1"),
+    "in the middle of the handshake": (port) => {
+      const socket = reach(port, "127.0.0.1");
+      socket.write(HALF_A_HELLO);
+      return socket;
+    },
+    "that ask for nothing after it": (port) =>
+      reachSecurely({ port, host: "127.0.0.1", rejectUnauthorized: false }, () => undefined),
+  };
+
+  test.each(Object.entries(stages))(
+    "[W73] make room, as who says nothing does, when there are too many: those %s",
+    async (_stage, make) => {
+      const links: Link[] = [];
+      const room = { unopened: UNOPENED };
+      const acceptor = new WsAcceptor({ identity: () => own }, room);
+      const listener = await acceptor.listen("127.0.0.1", 0, (link) => links.push(link));
+      listeners.push(listener);
+      const { port } = listener;
+      const known = await dial(port, { fingerprint: printOf(own) });
+      let closed = 0;
+      const sockets = Array.from({ length: 2 * UNOPENED }, () => {
+        const socket = make(port);
+        socket.on("error", () => undefined);
+        socket.on("close", () => closed++);
+        return socket.resume();
+      });
+      await until(() => closed === UNOPENED);
+      // Whoever comes to say something finds room, and who has said it keeps it.
+      const another = await dial(port, { fingerprint: printOf(own) });
+      expect(links).toHaveLength(2);
+      await until(() => closed === UNOPENED + 1);
+      for (const link of [known, another]) link.close(1000, "");
+      for (const socket of sockets) socket.destroy();
+    },
+  );
 });
 
 describe("the server's key", () => {
