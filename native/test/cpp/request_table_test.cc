@@ -2,7 +2,9 @@
 // end.
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -11,6 +13,28 @@
 
 namespace runnel::drive {
 namespace {
+
+TEST_CASE("after the end nobody goes on before an answer that another thread gives has been given") {
+  ThreadedFront front;
+  CoreSettings settings;
+  RequestTable table(&front, settings);
+  const uint64_t id = table.NewId();
+  std::atomic<bool> is_answering{false};
+  std::atomic<bool> has_answered{false};
+  Message message;
+  message.id = id;
+  table.Ask(std::move(message), [&](const Answer&) {
+    is_answering = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    has_answered = true;
+  });
+  std::thread agent([&] { table.Settle(id, {}); });
+  while (!is_answering) std::this_thread::yield();
+  table.End(Kind::kIo);
+  table.AwaitAnswers();
+  CHECK(has_answered);
+  agent.join();
+}
 
 TEST_CASE("a request is answered once, though answer, interrupt, deadline and the end race for it") {
   constexpr int kRounds = 60;

@@ -156,6 +156,8 @@ class DriveCore {
   bool PathOf(uint64_t folder, std::vector<std::string>* names);
   // From now on everything that would wait is answered kIo.
   void End() { requests_.End(Kind::kIo); }
+  // After End, before ReleaseAll where answers come by another thread: none is under way any more.
+  void AwaitAnswers() { requests_.AwaitAnswers(); }
   // The mount is gone and no request is in progress: whatever is still open is released, dirty files are committed.
   void ReleaseAll();
 

@@ -141,6 +141,7 @@ void FuseFront::AnswerRequests() {
   fuse_session_exit(session_);
   if (serving_.fetch_sub(1) != 1) return;
   core_.End();
+  core_.AwaitAnswers();
   core_.ReleaseAll();
   core_.Notify(
       {Notice::kUnmounted, 0, 0, is_closing_ ? "The drive was closed." : "The drive was unmounted from outside."});

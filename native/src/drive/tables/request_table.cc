@@ -1,6 +1,7 @@
 #include "request_table.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace runnel::drive {
 
@@ -61,9 +62,11 @@ bool RequestTable::Release(uint64_t id) {
   if (held.is_interrupted || is_ended_) {
     Waiter waiter = std::move(held.waiter);
     const bool was_interrupted = held.is_interrupted;
+    const Kind error = was_interrupted ? Kind::kInterrupted : end_error_;
     waiters_.erase(found);
+    const Answering answering(this);
     lock.unlock();
-    GiveUp(std::move(waiter), was_interrupted ? Kind::kInterrupted : end_error_, was_interrupted);
+    GiveUp(std::move(waiter), error, was_interrupted);
     return false;
   }
   held.is_held = false;
@@ -86,6 +89,7 @@ void RequestTable::EraseDeadline(uint64_t id, int64_t deadline_ms) {
 }
 
 bool RequestTable::Resume(uint64_t id, const Answer& answer) {
+  std::optional<Answering> answering;
   std::function<void(const Answer&)> resume;
   {
     std::lock_guard lock(mutex_);
@@ -94,6 +98,7 @@ bool RequestTable::Resume(uint64_t id, const Answer& answer) {
     EraseDeadline(id, found->second.waiter.deadline_ms);
     resume = std::move(found->second.waiter.resume);
     waiters_.erase(found);
+    answering.emplace(this);
   }
   resume(answer);
   return true;
@@ -135,6 +140,7 @@ void RequestTable::Notify(Notice notice) {
 }
 
 bool RequestTable::Settle(uint64_t id, const Answer& answer) {
+  std::optional<Answering> answering;
   std::function<void(const Answer&)> settle;
   {
     std::lock_guard lock(mutex_);
@@ -142,6 +148,7 @@ bool RequestTable::Settle(uint64_t id, const Answer& answer) {
     if (found == asks_.end()) return false;
     settle = std::move(found->second.settle);
     asks_.erase(found);
+    answering.emplace(this);
   }
   settle(answer);
   return true;
@@ -172,6 +179,7 @@ void RequestTable::Interrupt(uint64_t id) {
   Waiter waiter = std::move(found->second.waiter);
   EraseDeadline(id, waiter.deadline_ms);
   waiters_.erase(found);
+  const Answering answering(this);
   lock.unlock();
   GiveUp(std::move(waiter), Kind::kInterrupted, true);
 }
@@ -191,6 +199,7 @@ bool RequestTable::IsEnding(const Waiter& waiter, int64_t now_ms) const {
 }
 
 int64_t RequestTable::Expire(int64_t now_ms) {
+  std::optional<Answering> answering;
   std::vector<Waiter> due;
   int64_t next_ms = 0;
   {
@@ -207,12 +216,14 @@ int64_t RequestTable::Expire(int64_t now_ms) {
       waiters_.erase(found);
     }
     if (!deadlines_.empty()) next_ms = deadlines_.begin()->first;
+    answering.emplace(this);
   }
   for (Waiter& waiter : due) GiveUp(std::move(waiter), Kind::kIo, false);
   return next_ms;
 }
 
 void RequestTable::End(Kind error) {
+  std::optional<Answering> answering;
   std::vector<Waiter> all;
   {
     std::lock_guard lock(mutex_);
@@ -227,8 +238,14 @@ void RequestTable::End(Kind error) {
       at = waiters_.erase(at);
     }
     deadlines_.clear();
+    answering.emplace(this);
   }
   for (Waiter& waiter : all) GiveUp(std::move(waiter), error, false);
+}
+
+void RequestTable::AwaitAnswers() {
+  std::unique_lock lock(mutex_);
+  answered_.wait(lock, [this] { return answering_ == 0; });
 }
 
 std::vector<Outgoing> RequestTable::Drain(size_t most) {

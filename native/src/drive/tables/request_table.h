@@ -9,6 +9,7 @@
 #define RUNNEL_DRIVE_TABLES_REQUEST_TABLE_H_
 
 #include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
@@ -66,6 +67,8 @@ class RequestTable {
   int64_t Expire(int64_t now_ms);
   // Gives up everything, now and from now on.
   void End(Kind error);
+  // After End: waits until no other thread is in the middle of an answer, which uses what the request held open.
+  void AwaitAnswers();
 
   // Up to `most` things for the agent, in order.
   std::vector<Outgoing> Drain(size_t most);
@@ -97,6 +100,21 @@ class RequestTable {
   // An agent that never gets on again must not hold programs for ever.
   static constexpr int64_t kPutOffMaxMs = 60'000;
 
+  // Counts answers from when they are taken out of the tables, under mutex_, until they have run.
+  class Answering {
+   public:
+    explicit Answering(RequestTable* table) : table_(table) { ++table->answering_; }
+    Answering(const Answering&) = delete;
+    Answering& operator=(const Answering&) = delete;
+    ~Answering() {
+      std::lock_guard lock(table_->mutex_);
+      if (--table_->answering_ == 0) table_->answered_.notify_all();
+    }
+
+   private:
+    RequestTable* const table_;
+  };
+
   void GiveUp(Waiter waiter, Kind error, bool was_interrupted);
   void NoteInterrupted(const Waiter& waiter);
   bool IsEnding(const Waiter& waiter, int64_t now_ms) const;
@@ -112,6 +130,8 @@ class RequestTable {
   std::atomic<uint64_t> next_id_{1};
   std::atomic<uint32_t> deadline_min_ms_{0};
   std::mutex mutex_;
+  std::condition_variable answered_;
+  int answering_ = 0;
   bool is_ended_ = false;
   Kind end_error_ = Kind::kNone;
   int64_t heartbeat_at_ms_ = 0;  // 0: never

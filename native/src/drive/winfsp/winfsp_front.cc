@@ -169,6 +169,7 @@ void WinfspFront::RemoveAll() {
     const std::lock_guard lock(opened_mutex_);
     left = opened_;
   }
+  core_.AwaitAnswers();
   for (Opened* opened : left) Remove(opened);
   core_.ReleaseAll();
 }
