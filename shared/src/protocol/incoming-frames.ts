@@ -84,5 +84,5 @@ export class IncomingFrames {
 
 /** Returns bytes that keep no more memory than they take: what is read from a socket shares its slab with much else. */
 function withoutSlab(payload: Uint8Array): Uint8Array {
-  return payload.length < payload.buffer.byteLength / 2 ? Uint8Array.from(payload) : payload;
+  return payload.length < payload.buffer.byteLength / 2 ? new Uint8Array(payload) : payload;
 }
