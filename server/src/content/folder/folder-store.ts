@@ -36,6 +36,7 @@ import type { FilledTemp } from "./staging/filled-temp.ts";
 import { Reservations } from "./staging/reservations.ts";
 import { baseName } from "./disk/store-layout.ts";
 import { StagedFiles } from "./staging/staged-files.ts";
+import { ShownRecords } from "./disk/shown-records.ts";
 import type { TrashSettings } from "./versions/trash.ts";
 import { Trash } from "./versions/trash.ts";
 import { Versions } from "./versions/versions.ts";
@@ -88,6 +89,7 @@ class FolderStore implements ContentStore {
   readonly #excluded = new ExcludedNames();
   readonly #holds: BaseHolds;
   readonly #notices: Notices;
+  readonly #shown: ShownRecords;
   readonly #versions: Versions;
   readonly #staged: StagedFiles;
   readonly #reservations: Reservations;
@@ -106,6 +108,7 @@ class FolderStore implements ContentStore {
     this.#options = options;
     const { root, meta, callbacks, clock, executor } = options;
     this.#rows = new DiskRows(meta);
+    this.#shown = new ShownRecords(root);
     this.#notices = new Notices({
       root,
       rows: this.#rows,
@@ -205,6 +208,7 @@ class FolderStore implements ContentStore {
       root,
       rows,
       trash,
+      shown: this.#shown,
       meta,
       clock,
       ownership: settings.ownership ?? OWNED_BY_ROOT,
@@ -311,12 +315,14 @@ class FolderStore implements ContentStore {
     callbacks.resumable(await this.#staged.clean(this.#stillNeeded.seqs, this.#stillNeeded.temps));
     this.#nameLimits = await findNameLimits(root);
     await this.#trash?.start();
+    await this.#shown.start();
     await this.#lateWriters?.start();
     const { dev } = await root.stat("");
     this.#reconciler = new FolderReconciler(
       {
         root,
         rows: this.#rows,
+        shown: this.#shown,
         serialQueue: this.#serialQueue,
         busy: this.#busy,
         clock,
@@ -395,11 +401,24 @@ class FolderStore implements ContentStore {
     if (this.#isClosed) return;
     this.#timer = this.#options.clock.after(CUT_TRASH_MS, () => {
       // A failure is met again next time.
-      this.#cutTrash(async () => 0).then(
+      Promise.allSettled([this.#cutTrash(async () => 0), this.#sweepShown()]).then(
         () => this.#cutTrashLater(),
         () => this.#cutTrashLater(),
       );
     });
+  }
+
+  /** Files of records are known once all has been seen, and nothing is on its way. */
+  async #sweepShown(): Promise<void> {
+    const isAllKnown = (): boolean => {
+      const { pendingCommits, isScanning, excluded } = this.status();
+      return !this.#isClosed && pendingCommits === 0 && !isScanning && excluded.count === 0;
+    };
+    if (!isAllKnown() || !this.#shown.isSweepDue()) return;
+    await this.#shown.sweep(
+      async (handle) => !isAllKnown() || (await this.#rows.byHandle(handle)) !== undefined,
+      (work) => this.#serialQueue.run(work),
+    );
   }
 
   checkName(name: string): void {

@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import {
   appendFileSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -168,6 +169,26 @@ describe("the folder engine on a real disk", () => {
     expect(await store.notices()).toEqual([]);
     expect(readdirSync(join(folder, ".runnel-store", "temp"))).toEqual([]);
     expect(readdirSync(join(folder, ".runnel-store", "trash"))).toHaveLength(2);
+  });
+
+  test("[F168] shows owners of symlinks and pipes as they were made, after the loss of the index too", async () => {
+    await serve();
+    const { first } = await meta.allocateNodes(2);
+    const owner = { uid: 4242, gid: 4243 };
+    for (const [at, type] of (["symlink", "fifo"] as const).entries()) {
+      const attributes = { ...FILE, ...owner, type, mode: 0o777, target: type === "symlink" ? "away" : "" };
+      await commit([{ op: "make", folder: ROOT_NODE, name: type, node: first + at, attributes }]);
+    }
+    await store.whenApplied((await meta.facts()).seq);
+    await store.close();
+    await root.close();
+    renameSync(join(folder, "symlink"), join(folder, "moved"));
+    meta = await openMemoryMetaStore(new MemoryMetaImage(), { create: { epoch: "1123456789abcdef0123456789abcdef" } });
+    await serve();
+    expect(await meta.lookup(ROOT_NODE, "moved")).toMatchObject({ type: "symlink", mode: 0o777, ...owner });
+    expect(await meta.lookup(ROOT_NODE, "fifo")).toMatchObject({ type: "fifo", mode: 0o777, ...owner });
+    expect(readdirSync(join(folder, ".runnel-store", "temp"))).toEqual([]);
+    expect(lstatSync(join(folder, "moved")).uid).not.toBe(owner.uid);
   });
 
   test("takes a time that the disk cannot hold for its own, not for another program's", async () => {

@@ -92,7 +92,7 @@ export async function applyAttributes(tree: LiveTree, commit: AcceptedCommit, op
   await tree.setAttributes(path, state, wanted, { mode: before.stat.mode, owner: undefined });
   tree.changesAttributes(node);
   const { mode, uid, gid } = settable;
-  if (mode !== undefined || uid !== undefined || gid !== undefined) await keepShown(tree.root, path, state, false);
+  if (mode !== undefined || uid !== undefined || gid !== undefined) await keepShown(tree, path, state, false);
   // A time that an earlier commit of this batch gave the folder must not come back at its end.
   if (state.type === "folder" && settable.mtimeNs !== undefined) tree.touch(node, state);
   const xattrs = xattr === undefined ? row?.xattrs : await applyXattr(tree.root, path, xattr, row?.xattrs);

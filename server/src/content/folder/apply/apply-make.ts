@@ -47,7 +47,7 @@ export async function prepareMake(
   await removeAny(tree.root, temp);
   await makeNode(tree.root, temp, state);
   await tree.setAttributes(temp, state, state);
-  await keepShown(tree.root, temp, state, true);
+  await keepShown(tree, temp, state, true);
   if (!isReplaced) await syncTemp(tree.root, temp, state);
   return tree.root.handle(temp);
 }
@@ -93,7 +93,7 @@ async function placeMade(
   await removeAny(tree.root, temp);
   const { mode, uid, gid } = placed.stat;
   await tree.setAttributes(path, state, state, { mode, owner: { uid, gid } });
-  await keepShown(tree.root, path, state, false);
+  await keepShown(tree, path, state, false);
   if (state.type === "folder") tree.list(state.node);
   return placed.handle;
 }

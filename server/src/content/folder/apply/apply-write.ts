@@ -81,7 +81,7 @@ async function placeConflictCopy(
 ): Promise<void> {
   if (temp.open === undefined) return;
   const state = stateAfter(commit, made.node);
-  if (state !== undefined) await keepShown(tree.root, temp.path, state, true);
+  if (state !== undefined) await keepShown(tree, temp.path, state, true);
   await tree.placeNew(temp.path, made.folder, made.name, async () => false);
 }
 
@@ -126,14 +126,14 @@ async function putInPlace(
   if (before !== undefined) {
     try {
       await tree.root.copyXattrs(path, temp.path);
-      if (state !== undefined) await keepShown(tree.root, temp.path, state, false);
+      if (state !== undefined) await keepShown(tree, temp.path, state, false);
       await tree.root.rename(temp.path, path, "exchange");
       return tree.isRecorded(row, before);
     } catch (error) {
       if (!isRunnelError(error, "NotFound")) throw error;
     }
   }
-  if (state !== undefined) await keepShown(tree.root, temp.path, state, true);
+  if (state !== undefined) await keepShown(tree, temp.path, state, true);
   await tree.placeNew(temp.path, row.folder, row.name, async () => false);
   return false;
 }

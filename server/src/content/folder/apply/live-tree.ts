@@ -17,6 +17,7 @@ import type { FilledTemp } from "../staging/filled-temp.ts";
 import { isNestedVolume } from "../disk/marker.ts";
 import { isSameContent, isSameHandle, isSameBytes } from "../disk/same-file.ts";
 import { joinPath } from "../disk/store-layout.ts";
+import type { ShownRecords } from "../disk/shown-records.ts";
 import type { Trash } from "../versions/trash.ts";
 
 /** Other programs may take a name again and again; after this it is their fault. */
@@ -26,6 +27,7 @@ export interface LiveTreeDeps {
   root: DiskRoot;
   rows: DiskRows;
   trash: Trash;
+  shown: ShownRecords;
   meta: MetaStore;
   clock: Clock;
   ownership: Ownership;
@@ -73,6 +75,10 @@ export class LiveTree {
 
   get root(): DiskRoot {
     return this.deps.root;
+  }
+
+  get shown(): ShownRecords {
+    return this.deps.shown;
   }
 
   get rows(): DiskRows {
@@ -326,6 +332,7 @@ export class LiveTree {
     this.#changed.clear();
     for (const [node, mtimeNs] of this.#touched) await this.#finishFolder(node, mtimeNs);
     for (const path of storeFolders) await this.root.syncFolder(path);
+    await this.shown.sync();
     this.#touched.clear();
     this.#touchedLate.clear();
     this.#present.clear();

@@ -56,6 +56,7 @@ export async function settleTakenOut(tree: LiveTree, out: TakenOut): Promise<voi
   const isWorthless = found.stat.type !== "file" || (isEmpty && !(await tree.hasWriter(temp)));
   if (out.hasOtherNames || isWorthless) {
     await tree.root.removeFile(temp);
+    if (!out.hasOtherNames) await tree.shown.remove(found.handle);
     return;
   }
   const folder = (await tree.rows.pathOf(row.folder)) ?? "";

@@ -6,6 +6,7 @@ import type { ContentCallbacks } from "../../content-store.ts";
 import type { BusyNames } from "../disk/busy-names.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
 import type { ExcludedNames } from "../disk/excluded-names.ts";
+import type { ShownRecords } from "../disk/shown-records.ts";
 import type { Observation } from "./observation.ts";
 import { isLinked } from "./observation.ts";
 
@@ -25,6 +26,7 @@ export interface ExternalChange {
 export interface ExternalChangesDeps {
   root: DiskRoot;
   rows: DiskRows;
+  shown: ShownRecords;
   meta: MetaStore;
   clock: Clock;
   executor: Executor | undefined;

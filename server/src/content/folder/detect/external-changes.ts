@@ -127,7 +127,7 @@ export class ExternalChanges {
       op: "externalMake",
       folder,
       name,
-      attributes: { ...attributes, ...decodeShown(shown, found.stat) },
+      attributes: { ...attributes, ...decodeShown(shown ?? (await this.#deps.shown.read(found.handle)), found.stat) },
       ...given,
       sizeBytes,
       disk,
@@ -270,8 +270,10 @@ export class ExternalChanges {
     const stat = await root.stat("");
     if (row !== undefined && !isFolderChanged(row.stat, stat)) return;
     const { mode, uid, gid, mtimeNs } = stat;
-    const { type: _folder, rdev: _none, ...shown } = decodeShown((await readXattrs(root, "")).shown, stat);
-    const disk: DiskRow = { ...ROOT_ROW, node: ROOT_NODE, version: 0, stat, handle: await root.handle("") };
+    const handle = await root.handle("");
+    const said = (await readXattrs(root, "")).shown ?? (await this.#deps.shown.read(handle));
+    const { type: _folder, rdev: _none, ...shown } = decodeShown(said, stat);
+    const disk: DiskRow = { ...ROOT_ROW, node: ROOT_NODE, version: 0, stat, handle };
     const change =
       row === undefined ? { mode, uid, gid, mtimeNs, ...shown } : { ...changedAttributes(row.stat, stat), mtimeNs };
     await this.#batch.add({

@@ -1,13 +1,18 @@
 // Attributes that drives show of a node and the served folder does not have, since the server's system would trust it:
-// set-uid, set-gid and sticky bits, owners, devices [F168]. It lies in an extended attribute, so that it survives the
-// loss of the index, with what the disk had then: a field that another program has changed since is that program's.
+// set-uid, set-gid and sticky bits, owners, devices [F168]. They lie in an extended attribute, or where there can be
+// none in a record (shown-records.ts), so that they survive the loss of the index, with what the disk had then: a field
+// that another program has changed since is that program's.
 import type { DiskRoot, DiskStat, FileType, NodeState, Xattr } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import { z } from "zod";
+import type { ShownRecords } from "./shown-records.ts";
 import { STORE_FILE_MODE, STORE_FOLDER_MODE } from "./store-layout.ts";
 
 /** No client can name it. */
 export const SHOWN_XATTR = "user.runnel.shown";
+
+/** A file system that does not hold it says one of these. */
+const REFUSALS = ["Denied", "Unsupported", "Invalid", "NoSpace", "TooLarge", "Quota"] as const;
 
 const id = z.number().int().min(0).max(0xffff_ffff);
 const fields = { mode: z.number().int().min(0).max(0o7777), uid: id, gid: id };
@@ -76,16 +81,52 @@ export function shownOf(xattrs: readonly Xattr[]): Uint8Array | undefined {
 }
 
 /**
- * Says at a path what the disk does not say of the node there. `isNew`: nothing has been said of it before. Where the
- * file system takes no such attribute only the index knows.
+ * Says at a path what the disk does not say of the node there, durably once its batch is. `isNew`: nothing has been
+ * said of it before. Where the disk takes neither attribute nor record only the index knows.
  */
-export async function keepShown(root: DiskRoot, path: string, state: NodeState, isNew: boolean): Promise<void> {
-  if (state.type !== "folder" && typeOnDisk(state.type) !== "file") return;
+export async function keepShown(
+  { root, shown }: { root: DiskRoot; shown: ShownRecords },
+  path: string,
+  state: NodeState,
+  isNew: boolean,
+): Promise<void> {
   try {
-    const value = encodeShown(state, await root.stat(path));
-    if (value !== undefined || !isNew) await root.setXattr(path, [SHOWN_XATTR, value ?? null]);
+    const [stat, handle] = await Promise.all([root.stat(path), root.handle(path)]);
+    const value = encodeShown(state, stat);
+    const hasAttribute = await isKeptInXattr(root, path, stat.type, value, isNew);
+    if (hasAttribute || value === undefined) return isNew ? undefined : await shown.remove(handle);
+    await keepRecord(shown, handle, value);
   } catch (error) {
-    const isRefused = isRunnelError(error, "Denied", "Unsupported", "Invalid", "NoSpace", "TooLarge", "Quota");
-    if (!isRefused && !isRunnelError(error, "NotFound", "NotFolder")) throw error;
+    if (!isRunnelError(error, "NotFound", "NotFolder")) throw error;
+  }
+}
+
+/** False where it cannot be. */
+async function isKeptInXattr(
+  root: DiskRoot,
+  path: string,
+  type: FileType,
+  value: Uint8Array | undefined,
+  isNew: boolean,
+): Promise<boolean> {
+  if (type !== "folder" && type !== "file") return false;
+  if (value === undefined && isNew) return true;
+  try {
+    await root.setXattr(path, [SHOWN_XATTR, value ?? null]);
+    return true;
+  } catch (error) {
+    if (!isRunnelError(error, ...REFUSALS)) throw error;
+    // The older value must not stand for it.
+    if (value !== undefined && !isNew) await root.setXattr(path, [SHOWN_XATTR, null]).catch(() => undefined);
+    return false;
+  }
+}
+
+async function keepRecord(shown: ShownRecords, handle: Uint8Array, value: Uint8Array): Promise<void> {
+  try {
+    await shown.put(handle, value);
+  } catch (error) {
+    if (!isRunnelError(error, ...REFUSALS)) throw error;
+    await shown.remove(handle);
   }
 }

@@ -6,6 +6,7 @@ export const STORE_FOLDER = ".runnel-store";
 export const MARKER_FILE = `${STORE_FOLDER}/volume`;
 export const TEMP_FOLDER = `${STORE_FOLDER}/temp`;
 export const TRASH_FOLDER = `${STORE_FOLDER}/trash`;
+export const SHOWN_FOLDER = `${STORE_FOLDER}/shown`;
 
 /** Permissions of what is in the store: old contents are no one else's business. */
 export const STORE_FOLDER_MODE = 0o700;

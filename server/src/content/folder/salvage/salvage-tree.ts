@@ -7,6 +7,7 @@ import { ignoreDenied, setAttributes } from "../disk/attributes.ts";
 import { type FoundEntry, findAt, moveToConflictCopy } from "../disk/found.ts";
 import { handleKey } from "../disk/same-file.ts";
 import { keepShown } from "../disk/shown.ts";
+import { ShownRecords } from "../disk/shown-records.ts";
 import { TEMP_FOLDER, TRASH_FOLDER, joinPath, splitPath, trashName } from "../disk/store-layout.ts";
 import { writeTrashRecord } from "../versions/trash.ts";
 import type { SalvageReport } from "../../content-store.ts";
@@ -19,6 +20,7 @@ const UNKNOWN_EPOCH = "0".repeat(32);
 
 export class SalvageTree {
   readonly root: DiskRoot;
+  readonly shown: ShownRecords;
   readonly report: SalvageReport = { shown: 0, conflictCopies: [], missing: [] };
   private readonly log: Log;
   private readonly ownership: Ownership;
@@ -33,6 +35,7 @@ export class SalvageTree {
 
   constructor(root: DiskRoot, log: Log, ownership: Ownership, found: SalvageLog) {
     this.root = root;
+    this.shown = new ShownRecords(root);
     this.ownership = ownership;
     this.log = log;
     this.intents = found.intents;
@@ -166,7 +169,7 @@ export class SalvageTree {
     const { mode } = await this.root.stat(path);
     const kept = { mode: state.type === "folder" ? mode : 0, owner: undefined };
     await setAttributes((change) => this.root.setStat(path, change), state.type, state, kept, this.ownership);
-    await keepShown(this.root, path, state, false);
+    await keepShown(this, path, state, false);
   }
 
   /** All names changed so far are on stable storage. */
@@ -180,6 +183,7 @@ export class SalvageTree {
       }
     }
     this.touched.clear();
+    await this.shown.sync();
   }
 }
 

@@ -5,7 +5,8 @@ import type { NewAttributes } from "@runnel/shared";
 import { ROOT_NODE } from "@runnel/shared";
 import type { Ownership } from "../../../../src/content/folder/disk/attributes.ts";
 import { SHOWN_XATTR } from "../../../../src/content/folder/disk/shown.ts";
-import { TestVolume, folderStore } from "../test-volume.ts";
+import { SHOWN_FOLDER } from "../../../../src/content/folder/disk/store-layout.ts";
+import { TestVolume, folderStore, namesIn } from "../test-volume.ts";
 
 const SERVER = { uid: 0, gid: 0 };
 const OTHER_OWNER = { uid: 1000, gid: 1001 };
@@ -176,12 +177,120 @@ test("an attribute that this server did not write says nothing", async () => {
   }
 });
 
-test("is said of no file when the file system takes no attributes, and the index still knows", async () => {
-  volume.disk.fault = (operation) => (operation === "setXattr" ? "Unsupported" : undefined);
-  await made("new", { mode: 0o4755 });
-  await volume.settle();
-  expect(await shown("new")).toMatchObject({ mode: 0o4755, ...OTHER_OWNER });
-  expect(await onDisk("new")).toEqual({ type: "file", mode: 0o755, ...SERVER });
+const UNSUPPORTED: TestVolume["disk"]["fault"] = (operation) => (operation === "setXattr" ? "Unsupported" : undefined);
+const records = (): Promise<string[]> => namesIn(volume.other, SHOWN_FOLDER);
+
+describe("[F168] what the file system gives no attribute", () => {
+  const LINK = { type: "symlink", target: "away", mode: 0o777 } as const;
+
+  async function loseIndexWithoutXattrs(): Promise<void> {
+    await volume.loseMeta();
+    await volume.restart(UNSUPPORTED);
+    await volume.settle();
+  }
+
+  test.each([
+    ["a symlink", LINK],
+    ["a pipe", { type: "fifo", mode: 0o6640 }],
+    ["a socket", { type: "socket", mode: 0o1640 }],
+  ] as const)("%s is shown as it was made and changed, also after the loss of the index", async (_what, given) => {
+    const node = await made("new", given);
+    await volume.settle();
+    const { type, mode } = given;
+    expect(await onDisk("new")).toMatchObject({ type, ...SERVER });
+    await loseIndex();
+    expect(await shown("new")).toEqual({ type, mode, rdev: 0, ...OTHER_OWNER });
+    await change(await nodeOf("new"), { uid: 12 });
+    await volume.rename(ROOT_NODE, "new", ROOT_NODE, "moved");
+    await volume.settle();
+    await loseIndex();
+    expect(await shown("moved")).toEqual({ type, mode, rdev: 0, uid: 12, gid: OTHER_OWNER.gid });
+    expect(await onDisk("moved")).toMatchObject(SERVER);
+    expect(node).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ["a file", { mode: 0o6755 }],
+    ["a folder", { type: "folder", mode: 0o7777 }],
+    ["a disk", { type: "block", mode: 0o666, rdev: 0x0800 }],
+  ] as const)("%s on a file system without attributes is too", async (_what, given) => {
+    volume.disk.fault = UNSUPPORTED;
+    await made("new", given);
+    await volume.settle();
+    await loseIndexWithoutXattrs();
+    expect(await shown("new")).toEqual({ type: "file", rdev: 0, ...OTHER_OWNER, ...given });
+    await change(await nodeOf("new"), { ...SERVER, mode: 0o4700 });
+    await loseIndexWithoutXattrs();
+    expect(await shown("new")).toMatchObject({ ...SERVER, mode: 0o4700 });
+  });
+
+  test("keeps what is shown through saves, and the served folder itself does", async () => {
+    volume.disk.fault = UNSUPPORTED;
+    const node = await made("new", { mode: 0o4755 });
+    await volume.write(node, "one");
+    await volume.write(node, "another");
+    await change(ROOT_NODE, OTHER_OWNER);
+    await loseIndexWithoutXattrs();
+    expect(await shown("new")).toMatchObject({ mode: 0o4755, ...OTHER_OWNER });
+    expect(await volume.meta.node(ROOT_NODE)).toMatchObject(OTHER_OWNER);
+  });
+
+  test("survives a power cut as soon as its commit is applied", async () => {
+    await made("new", LINK);
+    await volume.settle();
+    volume.cutPower();
+    volume.image = new (volume.image.constructor as new () => typeof volume.image)();
+    volume.log.length = 0;
+    await volume.restart();
+    await volume.settle();
+    expect(await shown("new")).toMatchObject(OTHER_OWNER);
+  });
+
+  test("follows a server program's rename, and its chown wins", async () => {
+    await made("new", LINK);
+    await volume.settle();
+    await volume.other.rename("new", "moved", "keep");
+    await volume.settle();
+    await loseIndex();
+    expect(await shown("moved")).toMatchObject(OTHER_OWNER);
+    await volume.other.setStat("moved", { uid: 9 });
+    await volume.settle();
+    await loseIndex();
+    expect(await shown("moved")).toMatchObject({ uid: 9, gid: OTHER_OWNER.gid });
+  });
+
+  test("has no record where the disk has it all, and none of what is gone", async () => {
+    const node = await made("new", LINK);
+    const kept = await made("kept", LINK);
+    const gone = await made("gone", LINK);
+    await volume.settle();
+    expect(await records()).toHaveLength(3);
+    await change(node, SERVER);
+    expect(await records()).toHaveLength(2);
+    await change(node, OTHER_OWNER);
+    await volume.remove(ROOT_NODE, "new");
+    await volume.settle();
+    expect(await records()).toHaveLength(2);
+    await volume.other.removeFile("gone");
+    await volume.settle(3_700_000);
+    expect(await records()).toHaveLength(1);
+    await loseIndex();
+    expect(await shown("kept")).toMatchObject(OTHER_OWNER);
+    expect([kept, gone]).not.toContain(0);
+  });
+
+  test("is shown as the disk has it when a record is damaged, or of another file", async () => {
+    await made("new", LINK);
+    await volume.settle();
+    const [name] = await records();
+    await volume.writeFile(`${SHOWN_FOLDER}/${name ?? ""}`, '{"shown":{');
+    await loseIndex();
+    expect(await shown("new")).toMatchObject(SERVER);
+    await volume.other.removeFile("new");
+    await volume.other.makeSymlink("new", "away");
+    await loseIndex();
+    expect(await shown("new")).toMatchObject(SERVER);
+  });
 });
 
 test("with owners kept a root server gives files away, and still makes no set-uid file and no device", async () => {
