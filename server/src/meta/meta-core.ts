@@ -14,6 +14,7 @@ import type {
 } from "@runnel/shared";
 import type * as store from "./meta-store.ts";
 import type { ChunkTable, LastName, MetaTables, StoredResult, Transactions } from "./meta-tables.ts";
+import { giveNodes } from "./node-ranges.ts";
 import { planRequest } from "./plan/planner.ts";
 
 /** Past this a request for ids is a mistake. */
@@ -173,7 +174,7 @@ export class MetaCore implements SyncMetaStore {
     });
   }
 
-  allocateNodes(count: number): { first: number; count: number } {
+  allocateNodes(count: number, owner?: store.NodeOwner): { first: number; count: number } {
     return this.#transact(true, () => {
       const facts = this.#engine.write.facts();
       const first = facts.nextNode;
@@ -181,7 +182,19 @@ export class MetaCore implements SyncMetaStore {
       if (!isPossible)
         throw new RunnelError("Invalid", "allocate nodes", `${count} ids cannot be given out after ${first}.`);
       this.#engine.write.putFacts({ ...facts, nextNode: first + count });
+      if (owner !== undefined) giveNodes(this.#engine.write, { first, count, owner });
       return { first, count };
+    });
+  }
+
+  givenNodes(node: number): store.GivenNodes | undefined {
+    if (node >= this.#engine.read.facts().nextNode) return undefined;
+    return this.#engine.read.rangeWith(node) ?? { first: node, count: 1, owner: undefined };
+  }
+
+  forgetNodeOwner(device: string): void {
+    this.#transact(false, () => {
+      for (const { first } of this.#engine.write.rangesOf(device)) this.#engine.write.removeRange(first);
     });
   }
 

@@ -84,7 +84,10 @@ export class MetaFront implements store.MetaStore {
   setPlace = (version: VersionId, place: store.VersionPlace): Promise<void> => this.#change("setPlace", version, place);
   forgetVersion = (version: VersionId): Promise<void> => this.#change("forgetVersion", version);
   forgetChanges = (upToSeq: number): Promise<void> => this.#change("forgetChanges", upToSeq);
-  allocateNodes = (count: number): Promise<{ first: number; count: number }> => this.#change("allocateNodes", count);
+  allocateNodes = (count: number, owner?: store.NodeOwner): Promise<{ first: number; count: number }> =>
+    this.#change("allocateNodes", count, owner);
+  givenNodes = (node: number): Promise<store.GivenNodes | undefined> => this.#call("givenNodes", node);
+  forgetNodeOwner = (device: string): Promise<void> => this.#change("forgetNodeOwner", device);
   forgetResults = (instance: string, upToN: number, but: readonly NumberSpan[]): Promise<void> =>
     this.#change("forgetResults", instance, upToN, but);
   setAttached = (instance: string, termMs: number): Promise<void> => this.#change("setAttached", instance, termMs);

@@ -199,6 +199,19 @@ export interface Passed {
   waiting: readonly number[];
 }
 
+/** Whom a range of node ids was given to. */
+export interface NodeOwner {
+  device: string;
+  /** The digits that the client calls itself by: nobody else knows them, and they outlive a new login. */
+  instance: string;
+}
+
+export interface GivenNodes {
+  first: number;
+  count: number;
+  owner: NodeOwner | undefined;
+}
+
 export interface AttachedInstance {
   instance: string;
   /** 0: not known. */
@@ -258,8 +271,12 @@ export interface MetaStore {
    */
   withoutRecipe(limit: number, after?: number): Promise<VersionId[]>;
 
-  /** A fresh range of node ids, never given before in this epoch; durable before it resolves. */
-  allocateNodes(count: number): Promise<{ first: number; count: number }>;
+  /** A fresh range of node ids, never given before in this epoch, and its `owner`; durable before it resolves. */
+  allocateNodes(count: number, owner?: NodeOwner): Promise<{ first: number; count: number }>;
+  /** The range in which an id was given out, of those without an owner a part; undefined when it never was. */
+  givenNodes(node: number): Promise<GivenNodes | undefined>;
+  /** The device is no more: what was given to it has no owner. */
+  forgetNodeOwner(device: string): Promise<void>;
   /** Stored result of an operation, if it was executed. */
   result(instance: string, n: number): Promise<{ digest: Uint8Array; result: OperationResult } | undefined>;
   /** The client has these results: all n up to and including. */

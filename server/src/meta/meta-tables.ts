@@ -3,7 +3,16 @@
 // rule of the tree; those are the planner's.
 import type { Change, NodeState, Notice, NumberSpan, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type { LastName, TreeRows } from "@runnel/shared/tree";
-import type { AttachedInstance, DiskRow, OperationResult, Passed, VersionRow, VolumeFacts } from "./meta-store.ts";
+import type {
+  AttachedInstance,
+  DiskRow,
+  GivenNodes,
+  NodeOwner,
+  OperationResult,
+  Passed,
+  VersionRow,
+  VolumeFacts,
+} from "./meta-store.ts";
 
 export type { LastName };
 
@@ -18,6 +27,10 @@ export interface Facts extends VolumeFacts {
 export interface StoredResult {
   digest: Uint8Array;
   result: OperationResult;
+}
+
+export interface OwnedNodes extends GivenNodes {
+  owner: NodeOwner;
 }
 
 /** Every method may throw RunnelError Corrupt: a row fails its checksum. */
@@ -52,6 +65,15 @@ export interface MetaTables extends TreeRows {
   putResult(instance: string, n: number, stored: StoredResult): void;
   removeResultsUpTo(instance: string, n: number, but: readonly NumberSpan[]): void;
   countResults(instance: string): number;
+
+  /** The range of an owner that the id lies in. */
+  rangeWith(node: number): OwnedNodes | undefined;
+  /** Ranges that belong to a device, the smallest and of these the oldest first. */
+  rangesOf(device: string): OwnedNodes[];
+  countRanges(device: string): number;
+  /** Replaces the one that begins with the same id. */
+  putRange(range: OwnedNodes): void;
+  removeRange(first: number): void;
 
   attached(): AttachedInstance[];
   putAttached(attached: AttachedInstance): void;

@@ -44,6 +44,9 @@ function dropUploads(device: Device, volume: Volume, warn: CutOffDeps["warn"]): 
 
 /** Waits no longer for what the device may still hold of the volume. */
 function forgetHolders(device: Device, volume: Volume, warn: CutOffDeps["warn"]): void {
+  volume.meta
+    .forgetNodeOwner(device.id)
+    .catch((error: unknown) => warn("Node ids of a device that was cut off are still kept for it.", error));
   for (const instance of volume.feed.drop(device.id)) {
     volume.meta
       .setAttached(instance, 0)

@@ -368,6 +368,33 @@ function describeKept(using: Using): void {
   );
 
   test(
+    "ids have an owner until that is forgotten, in one range what it was given in one go",
+    using(async (h, place) => {
+      const [a, b] = ["a", "b"].map((device) => ({ device, instance: device.repeat(32) }));
+      await h.store.allocateNodes(10, a);
+      await h.store.allocateNodes(10, a);
+      await h.store.allocateNodes(5, b);
+      await h.store.allocateNodes(5);
+      await h.store.allocateNodes(7, a);
+      await h.store.close();
+      const again = await place.open();
+      const ofA = { first: 2, count: 20, owner: a };
+      expect(await Promise.all([2, 21, 22, 27, 38].map((node) => again.givenNodes(node)))).toEqual([
+        ofA,
+        ofA,
+        { first: 22, count: 5, owner: b },
+        { first: 27, count: 1, owner: undefined },
+        { first: 32, count: 7, owner: a },
+      ]);
+      expect(await again.givenNodes(39)).toBeUndefined();
+      await again.forgetNodeOwner("a");
+      expect(await again.givenNodes(2)).toEqual({ first: 2, count: 1, owner: undefined });
+      expect((await again.givenNodes(22))?.owner).toEqual(b);
+      await again.close();
+    }),
+  );
+
+  test(
     "[W183] which instance has the write lease is kept",
     using(async (h, place) => {
       expect(await h.store.writeLease()).toBe("");

@@ -396,6 +396,58 @@ test("[W164] the same instance of another device is another one: its feed goes o
   expect([mine.ended, theirs.ended]).toEqual([expect.anything(), undefined]);
 });
 
+describe("[W12] node ids that were given to a device", () => {
+  const makeAs = async (client: Attached, name: string, node: number): Promise<unknown> => {
+    const made = client.start("make", { folder: ROOT_NODE, name, node, attributes: client.attributes("file") });
+    return wire.rig.run(made).then(
+      (result) => result.node,
+      (error: unknown) => error,
+    );
+  };
+  const firstOf = ({ facts }: Attached): number => facts.nodes?.[0] ?? 0;
+
+  test("are refused to another one, and still there for the work that it was given them for", async () => {
+    await newDevice("a");
+    await newDevice("b");
+    const mine = await (await known("a")).attach(ONE);
+    const reserved = firstOf(mine) + 10;
+    const [further, count] = (await mine.call("newNodes", { count: 1000 })) as [number, number];
+    const theirs = await (await known("b")).attach(TWO);
+    for (const node of [reserved, further, further + count - 1])
+      expect(await makeAs(theirs, `theirs ${node}`, node)).toMatchObject({
+        kind: "Invalid",
+        detail: { rule: "node id" },
+      });
+    expect(await makeAs(theirs, "too early", 2 ** 40)).toMatchObject({ kind: "Invalid" });
+    expect(await theirs.make(ROOT_NODE, "theirs")).toBeGreaterThan(further);
+    expect(await makeAs(mine, "mine", reserved)).toBe(reserved);
+    expect(await makeAs(mine, "further", further)).toBe(further);
+  });
+
+  test("are good for its later instances, and for the same journal after a new login", async () => {
+    await newDevice("a");
+    await newDevice("b");
+    const first = firstOf(await (await known("a")).attach(ONE));
+    const later = await (await known("a")).attach(TWO);
+    expect(await makeAs(later, "later", first)).toBe(first);
+    const again = await (await known("b")).attach(ONE);
+    expect(await makeAs(again, "again", first + 1)).toBe(first + 1);
+  });
+
+  test("are nobody's once it is revoked", async () => {
+    const { handlers, rig } = wire;
+    devices.onRevoked((device) => cutOff(device, { handlers, volumes: [rig.volume], warn: () => undefined }));
+    await newDevice("a");
+    await newDevice("b");
+    const first = firstOf(await (await known("a")).attach(ONE));
+    const theirs = await (await known("b")).attach(TWO);
+    expect(await makeAs(theirs, "refused", first)).toMatchObject({ kind: "Invalid" });
+    await wire.rig.run(devices.revoke("a"));
+    await wire.rig.clock.advance(50);
+    expect(await makeAs(theirs, "new", first)).toBe(first);
+  });
+});
+
 describe("a device that is revoked", () => {
   beforeEach(() => {
     const { handlers, rig } = wire;

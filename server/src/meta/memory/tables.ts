@@ -3,7 +3,15 @@
 import { DIGEST_BYTES, RunnelError, digestAt, digestKey, isInSpan, noticeKey } from "@runnel/shared/model";
 import type { Change, Entry, NodeState, Notice, NumberSpan, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type { AttachedInstance, DiskRow, Passed, VersionRow } from "../meta-store.ts";
-import type { ChunkTable, Facts, LastName, MetaTables, StoredResult, Transactions } from "../meta-tables.ts";
+import type {
+  ChunkTable,
+  Facts,
+  LastName,
+  MetaTables,
+  OwnedNodes,
+  StoredResult,
+  Transactions,
+} from "../meta-tables.ts";
 
 type Key = string | number;
 
@@ -99,6 +107,7 @@ export class MemoryTables implements MetaTables, Transactions {
   readonly #changes = new Table<Change>(this.#steps);
   readonly #results = new Table<StoredResult & { instance: string; n: number }>(this.#steps, (row) => row.instance);
   readonly #attached = new Table<AttachedInstance>(this.#steps);
+  readonly #ranges = new Table<OwnedNodes>(this.#steps, ({ owner }) => owner.device);
   readonly #writeLease = new Table<string>(this.#steps);
   readonly #disk = new Table<DiskRow>(
     this.#steps,
@@ -301,6 +310,26 @@ export class MemoryTables implements MetaTables, Transactions {
 
   countResults(instance: string): number {
     return this.#results.count(0, instance);
+  }
+
+  rangeWith(node: number): OwnedNodes | undefined {
+    return this.#ranges.all().find(({ first, count }) => first <= node && node < first + count);
+  }
+
+  rangesOf(device: string): OwnedNodes[] {
+    return this.#ranges.find(0, device).sort((a, b) => a.count - b.count || a.first - b.first);
+  }
+
+  countRanges(device: string): number {
+    return this.#ranges.count(0, device);
+  }
+
+  putRange(range: OwnedNodes): void {
+    this.#ranges.put(range.first, range);
+  }
+
+  removeRange(first: number): void {
+    this.#ranges.put(first, undefined);
   }
 
   attached(): AttachedInstance[] {

@@ -4,7 +4,7 @@ import type Database from "better-sqlite3";
 import { RunnelError, decodeCbor, decodeRecipe, encodeCbor, encodeRecipe, noticeKey } from "@runnel/shared/model";
 import type { Change, Entry, NodeState, Notice, NumberSpan, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type { AttachedInstance, DiskRow, Passed, VersionPlace, VersionRow } from "../meta-store.ts";
-import type { Facts, LastName, MetaTables, StoredResult } from "../meta-tables.ts";
+import type { Facts, LastName, MetaTables, OwnedNodes, StoredResult } from "../meta-tables.ts";
 import * as rows from "./rows.ts";
 import type { Column } from "./rows.ts";
 
@@ -12,6 +12,7 @@ const NODE_COLUMNS =
   "n.node, n.type, n.mode, n.uid, n.gid, n.size_bytes, CAST(n.mtime_ns AS TEXT), CAST(n.ctime_ns AS TEXT), n.nlink, n.rdev, n.target, n.version, n.seq, n.xattrs, n.crc";
 const NODE_VALUES = "?, ?, ?, ?, ?, ?, CAST(? AS INTEGER), CAST(? AS INTEGER), ?, ?, ?, ?, ?, ?, ?";
 const VERSION_COLUMNS = "node, seq, size_bytes, has_recipe, place_at, place, crc";
+const RANGE_COLUMNS = "first, count, device, instance, crc";
 const DISK_COLUMNS = "handle, folder, name, node, stat, version, crc";
 
 function toVersion(row: readonly Column[]): VersionRow {
@@ -33,6 +34,15 @@ function toDiskRow([handle, ...row]: [Uint8Array, ...Column[]]): DiskRow {
     handle,
     version: Number(version),
     ...rows.textToDisk(String(stat)),
+  };
+}
+
+function toRange(row: readonly Column[]): OwnedNodes {
+  const [first, count, device, instance] = rows.checkedRow("node_ranges", row);
+  return {
+    first: Number(first),
+    count: Number(count),
+    owner: { device: String(device), instance: String(instance) },
   };
 }
 
@@ -316,6 +326,32 @@ export class SqliteTables implements MetaTables {
     const count = Number(this.#row("SELECT count(*) FROM results WHERE instance = ?", instance)?.[0]);
     if (this.#isWriter) this.#resultCounts.set(instance, count);
     return count;
+  }
+
+  rangeWith(node: number): OwnedNodes | undefined {
+    const row = this.#row(
+      `SELECT ${RANGE_COLUMNS} FROM node_ranges WHERE first <= ? ORDER BY first DESC LIMIT 1`,
+      node,
+    );
+    const range = row && toRange(row);
+    return range !== undefined && node < range.first + range.count ? range : undefined;
+  }
+
+  rangesOf(device: string): OwnedNodes[] {
+    const found = this.#rows(`SELECT ${RANGE_COLUMNS} FROM node_ranges WHERE device = ? ORDER BY count, first`, device);
+    return found.map(toRange);
+  }
+
+  countRanges(device: string): number {
+    return Number(this.#row("SELECT count(*) FROM node_ranges WHERE device = ?", device)?.[0]);
+  }
+
+  putRange({ first, count, owner: { device, instance } }: OwnedNodes): void {
+    this.#put("INSERT OR REPLACE INTO node_ranges VALUES (?, ?, ?, ?, ?)", [first, count, device, instance]);
+  }
+
+  removeRange(first: number): void {
+    this.#run("DELETE FROM node_ranges WHERE first = ?", first);
   }
 
   attached(): AttachedInstance[] {
