@@ -38,7 +38,8 @@ int OpenFile(int root, const std::string& path, OpenMode mode, uint32_t permissi
 
 int StatPath(int root, const std::string& path, Stat* stat);
 int HandleOfPath(int root, const std::string& path, std::vector<uint8_t>* handle);
-int ChangeStatOfPath(int root, const std::string& path, const StatChange& change);
+// With a handle, ENOENT unless what is there is its file; on Linux and Windows it cannot be another one by then.
+int ChangeStatOfPath(int root, const std::string& path, const StatChange& change, const std::vector<uint8_t>& handle);
 int MakeFolder(int root, const std::string& path, uint32_t permissions);
 int MakeSymlink(int root, const std::string& path, const std::string& target);
 int MakeSpecial(int root, const std::string& path, FileType type, uint32_t permissions, uint64_t rdev);

@@ -58,7 +58,8 @@ export interface CoreAddon {
 
   open(root: number, path: string, mode: number, permissions: number): Promise<number>;
   stat(root: number, path: string): Promise<ArrayBuffer>;
-  setStat(root: number, path: string, ...change: StatChangeArguments): Promise<void>;
+  /** `handle`: empty for whatever is there. */
+  setStat(root: number, path: string, ...change: [...StatChangeArguments, handle: Uint8Array]): Promise<void>;
   handle(root: number, path: string): Promise<ArrayBuffer>;
   readSymlink(root: number, path: string): Promise<string>;
   /** Name, bytes, name, bytes, … */

@@ -24,6 +24,8 @@ import { systemCall } from "./system-call.ts";
 
 const FILE_PERMISSIONS = 0o644;
 const FOLDER_PERMISSIONS = 0o755;
+/** No handle: whatever is there. */
+const ANY = new Uint8Array(0);
 
 // The numbers of the enumerations in file/root.h and file/watcher.h.
 const OPEN_MODES: readonly OpenMode[] = ["read", "write", "create", "createNew"];
@@ -125,10 +127,10 @@ export class RealRoot implements DiskRoot {
     await this.#held.use("remove folder", (root) => this.#core.removeFolder(root, path));
   }
 
-  async setStat(path: string, change: SetStat): Promise<void> {
+  async setStat(path: string, change: SetStat, handle: Uint8Array = ANY): Promise<void> {
     checkPath(path, "set attributes");
     const values = statChangeArguments(change);
-    await this.#held.use("set attributes", (root) => this.#core.setStat(root, path, ...values));
+    await this.#held.use("set attributes", (root) => this.#core.setStat(root, path, ...values, handle));
   }
 
   async xattrs(path: string): Promise<Xattr[]> {

@@ -151,7 +151,8 @@ export interface DiskRoot {
   rename(from: string, to: string, how: "replace" | "keep" | "exchange"): Promise<void>;
   removeFile(path: string): Promise<void>;
   removeFolder(path: string): Promise<void>;
-  setStat(path: string, change: SetStat): Promise<void>;
+  /** `handle`: changes no other file than this one. @throws NotFound when another one is there. */
+  setStat(path: string, change: SetStat, handle?: Uint8Array): Promise<void>;
   /**
    * Extended attributes of users (user.*), by name; of what is neither file nor folder, and where the file system has
    * none: [].

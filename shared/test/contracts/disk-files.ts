@@ -121,6 +121,16 @@ export function describeFiles(context: DiskContext): void {
       await context.root.setStat("a", { mode: 0o1755, mtimeNs: -1_500_000_001n });
       expect(await file.stat()).toMatchObject({ mode: 0o1755, mtimeNs: -1_500_000_001n });
       await context.root.setStat("a", {});
+      const handle = await context.root.handle("a");
+      await context.root.setStat("a", { mode: 0o1755 }, handle);
+      await (await context.root.open("other", "createNew")).close();
+      await context.root.rename("other", "a", "exchange");
+      const other = await context.root.stat("a");
+      await expect(context.root.setStat("a", { mode: 0o711, mtimeNs: 1n }, handle)).rejects.toMatchObject({
+        kind: "NotFound",
+      });
+      expect(await context.root.stat("a")).toEqual(other);
+      await context.root.rename("other", "a", "exchange");
       expect(await context.root.stat("a")).toEqual(await file.stat());
       await file.close();
     });

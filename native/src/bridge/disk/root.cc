@@ -52,9 +52,12 @@ Napi::Value StatOfPath(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value ChangeStatAt(const Napi::CallbackInfo& info) {
-  return StartJob(info.Env(), Lane::kQuick, {}, [at = PathArguments(info), change = StatChangeArguments(info, 2)] {
-    return ChangeStatOfPath(at.root, at.path, change);
-  });
+  const Bytes handle = BytesOf(info[6]);
+  return StartJob(info.Env(), Lane::kQuick, {},
+                  [at = PathArguments(info), change = StatChangeArguments(info, 2),
+                   expected = std::vector<uint8_t>(handle.data, handle.data + handle.length)] {
+                    return ChangeStatOfPath(at.root, at.path, change, expected);
+                  });
 }
 
 Napi::Value HandleAt(const Napi::CallbackInfo& info) {

@@ -54,9 +54,12 @@ int HandleOfPath(int root, const std::string& path, std::vector<uint8_t>* handle
   return error;
 }
 
-int ChangeStatOfPath(int root, const std::string& path, const StatChange& change) {
+int ChangeStatOfPath(int root, const std::string& path, const StatChange& change, const std::vector<uint8_t>& handle) {
   Place place;
   int error = FindAnyPlace(root, path, &place);
+  std::vector<uint8_t> found;
+  if (error == 0 && !handle.empty()) error = HandleOfPath(root, path, &found);
+  if (error == 0 && found != handle) error = ENOENT;
   if (error != 0) return error;
   const int folder = place.folder.get();
   const char* name = place.name.c_str();

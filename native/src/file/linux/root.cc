@@ -82,9 +82,12 @@ int HandleOfPath(int root, const std::string& path, std::vector<uint8_t>* handle
   return error != 0 ? error : HandleOf(reference.get(), handle);
 }
 
-int ChangeStatOfPath(int root, const std::string& path, const StatChange& change) {
+int ChangeStatOfPath(int root, const std::string& path, const StatChange& change, const std::vector<uint8_t>& handle) {
   Descriptor reference;
   int error = OpenReference(root, path, &reference);
+  std::vector<uint8_t> found;
+  if (error == 0 && !handle.empty()) error = HandleOf(reference.get(), &found);
+  if (error == 0 && found != handle) error = ENOENT;
   Stat now;
   if (error == 0) error = StatAt(reference.get(), "", &now);
   return error != 0 ? error : ChangeStatOfReference(reference.get(), now, change);

@@ -138,9 +138,12 @@ int HandleOfPath(int root, const std::string& path, std::vector<uint8_t>* handle
   return error != 0 ? error : HandleOf(reference.get(), handle);
 }
 
-int ChangeStatOfPath(int root, const std::string& path, const StatChange& change) {
+int ChangeStatOfPath(int root, const std::string& path, const StatChange& change, const std::vector<uint8_t>& handle) {
   Descriptor opened;
-  const int error = OpenBeneath(root, path, {FILE_READ_ATTRIBUTES | FILE_WRITE_ATTRIBUTES, 1, 0}, &opened);
+  int error = OpenBeneath(root, path, {FILE_READ_ATTRIBUTES | FILE_WRITE_ATTRIBUTES, 1, 0}, &opened);
+  std::vector<uint8_t> found;
+  if (error == 0 && !handle.empty()) error = HandleOf(opened.get(), &found);
+  if (error == 0 && found != handle) error = ENOENT;
   return error != 0 ? error : ChangeStat(opened.get(), change);
 }
 

@@ -1,6 +1,6 @@
 // Applying setAttr [F28].
 import type { DiskStat, SetStat } from "@runnel/shared";
-import { ROOT_NODE } from "@runnel/shared";
+import { ROOT_NODE, isRunnelError } from "@runnel/shared";
 import type { DiskRow, Operation } from "../../../meta/meta-store.ts";
 import type { AcceptedCommit } from "../../content-store.ts";
 import { ignoreDenied } from "../disk/attributes.ts";
@@ -89,7 +89,13 @@ export async function applyAttributes(tree: LiveTree, commit: AcceptedCommit, op
     return tree.probeLater(path);
   // The owner of the served folder is the server's own business.
   const wanted: SetStat = node === ROOT_NODE ? timeOf(settable) : settable;
-  await tree.setAttributes(path, state, wanted, { mode: before.stat.mode, owner: undefined });
+  try {
+    await tree.setAttributes(path, state, wanted, { mode: before.stat.mode, owner: undefined }, before.handle);
+  } catch (error) {
+    // Another program has put something else there.
+    if (!isRunnelError(error, "NotFound", "NotFolder")) throw error;
+    return tree.probeLater(path);
+  }
   tree.changesAttributes(node);
   const { mode, uid, gid } = settable;
   if (mode !== undefined || uid !== undefined || gid !== undefined) await keepShown(tree, path, state, false);

@@ -1,6 +1,6 @@
 // Applying what makes names: make and link [F28]. What is made is made in temp/, so a name appears whole or not at all.
 import type { DiskRoot, NodeState } from "@runnel/shared";
-import { withFile } from "@runnel/shared";
+import { isRunnelError, withFile } from "@runnel/shared";
 import type { AcceptedCommit } from "../../content-store.ts";
 import type { DiskRow, Operation } from "../../../meta/meta-store.ts";
 import type { LiveTree } from "./live-tree.ts";
@@ -91,11 +91,20 @@ async function placeMade(
   const placed = await tree.placeNew(temp, folder, name, (found) => isSameThing(tree, path, found, state));
   if (placed === "placed") return handle;
   await removeAny(tree.root, temp);
-  const { mode, uid, gid } = placed.stat;
-  await tree.setAttributes(path, state, state, { mode, owner: { uid, gid } });
-  await keepShown(tree, path, state, false);
+  await takeOver(tree, path, state, placed);
   if (state.type === "folder") tree.list(state.node);
   return placed.handle;
+}
+
+/** Gives what is adopted its attributes. Another file that is there by then gets none: the next probe finds it. */
+async function takeOver(tree: LiveTree, path: string, state: NodeState, { stat, handle }: FoundEntry): Promise<void> {
+  const { mode, uid, gid } = stat;
+  try {
+    await tree.setAttributes(path, state, state, { mode, owner: { uid, gid } }, handle);
+    await keepShown(tree, path, state, false);
+  } catch (error) {
+    if (!isRunnelError(error, "NotFound", "NotFolder")) throw error;
+  }
 }
 
 /** The row of a name just put in place. What another program has done to it since is for the next probe to find. */

@@ -261,14 +261,18 @@ export class LiveTree {
     return true;
   }
 
-  /** Attributes of a committed node, as far as the disk gets them. */
+  /**
+   * Attributes of a committed node, as far as the disk gets them. `handle`: of the file that was looked at, where
+   * others can put another one in its place.
+   */
   async setAttributes(
     path: string,
     { type }: NodeState,
     wanted: SetStat,
     kept: KeptOnDisk = NOTHING_KEPT,
+    handle?: Uint8Array,
   ): Promise<void> {
-    await setAttributes((change) => this.root.setStat(path, change), type, wanted, kept, this.deps.ownership);
+    await setAttributes((change) => this.root.setStat(path, change, handle), type, wanted, kept, this.deps.ownership);
   }
 
   /**

@@ -166,9 +166,12 @@ export class SalvageTree {
   }
 
   async setAttributes(path: string, state: NodeState): Promise<void> {
-    const { mode } = await this.root.stat(path);
+    const found = await this.find(path);
+    if (found === undefined) throw new RunnelError("NotFound", "salvage", "What was to get attributes is gone.");
+    const { handle } = found;
+    const { mode } = found.stat;
     const kept = { mode: state.type === "folder" ? mode : 0, owner: undefined };
-    await setAttributes((change) => this.root.setStat(path, change), state.type, state, kept, this.ownership);
+    await setAttributes((change) => this.root.setStat(path, change, handle), state.type, state, kept, this.ownership);
     await keepShown(this, path, state, false);
   }
 

@@ -149,9 +149,12 @@ export class SimulatedRoot implements DiskRoot {
     this.#disk.bind([{ folder, name, from: inode, to: undefined }]);
   }
 
-  async setStat(path: string, change: SetStat): Promise<void> {
+  async setStat(path: string, change: SetStat, handle?: Uint8Array): Promise<void> {
     await this.#turn("setStat", path);
-    this.#inodeAt("set attributes", path).setAttributes(change, this.#disk.nowNs());
+    const inode = this.#inodeAt("set attributes", path);
+    if (handle !== undefined && Buffer.compare(handle, inode.handle()) !== 0)
+      throw failed("NotFound", "set attributes", path);
+    inode.setAttributes(change, this.#disk.nowNs());
     this.#reportAt(path);
   }
 
