@@ -62,7 +62,7 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
       openVolume({ ...each, hadClients: adopted.has(each.name) }, volumeHost, gone),
   });
   const user = settings.user === undefined ? undefined : await userNamed(settings.user);
-  const listening = user === undefined ? {} : { listening: () => becomeUser(user, settings.dataFolder) };
+  const listening = user === undefined ? {} : { listening: () => becomeUser(user, settings.dataFolder, disk) };
   const crowd = settings.connections === undefined ? {} : { connections: settings.connections };
   const deps = { clock, executor, host, port, software: "Runnel server", warn, ...listening };
   const { tls } = settings;

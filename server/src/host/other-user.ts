@@ -1,15 +1,18 @@
 // Serving as another user than root: once the server listens, what it has made is given to that user, and root's rights
 // are given up for good.
 import { execFile } from "node:child_process";
-import { access, constants, lchown, lstat, mkdir, readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { access, constants } from "node:fs/promises";
 import { promisify } from "node:util";
-import { RunnelError } from "@runnel/shared";
+import type { Disk, DiskRoot } from "@runnel/shared";
+import { RunnelError, isRunnelError, withOpened } from "@runnel/shared";
 
-export interface OtherUser {
-  name: string;
+interface Owner {
   uid: number;
   gid: number;
+}
+
+export interface OtherUser extends Owner {
+  name: string;
   /** All that it is in. */
   groups: number[];
 }
@@ -32,9 +35,9 @@ export async function userNamed(name: string): Promise<OtherUser> {
 }
 
 /** @throws RunnelError Denied, Io when the user cannot be or reach what it needs. */
-export async function becomeUser(user: OtherUser, dataFolder: string): Promise<void> {
-  await mkdir(dataFolder, { recursive: true, mode: FOLDER_MODE });
-  await give(dataFolder, user);
+export async function becomeUser(user: OtherUser, dataFolder: string, disk: Disk): Promise<void> {
+  const root = await disk.openRoot(dataFolder, { permissions: FOLDER_MODE });
+  await withOpened(root, () => give(root, user));
   process.setgroups?.(user.groups);
   process.setgid?.(user.gid);
   process.setuid?.(user.uid);
@@ -46,11 +49,36 @@ export async function becomeUser(user: OtherUser, dataFolder: string): Promise<v
   }
 }
 
-/** A folder and all in it; of links the links themselves. */
-async function give(path: string, user: OtherUser): Promise<void> {
-  const stat = await lstat(path);
-  if (stat.uid !== user.uid || stat.gid !== user.gid) await lchown(path, user.uid, user.gid);
-  if (stat.isDirectory()) for (const name of await readdir(path)) await give(join(path, name), user);
+/**
+ * Gives away a folder and all in it; of links the links themselves. Others may be writing in it: nothing is followed
+ * out of the folder, and what has been looked at is what is given.
+ * @throws RunnelError Denied for a file of another user that has further names, which may lie anywhere.
+ */
+export async function give(root: DiskRoot, user: Owner, path = ""): Promise<void> {
+  try {
+    await giveOne(root, user, path);
+  } catch (error) {
+    // Gone since, or something else is there: not what was the server's to give.
+    if (path === "" || !isRunnelError(error, "NotFound", "NotFolder")) throw error;
+  }
+}
+
+async function giveOne(root: DiskRoot, { uid, gid }: Owner, path: string): Promise<void> {
+  const handle = await root.handle(path);
+  const stat = await root.stat(path);
+  if (stat.uid !== uid || stat.gid !== gid) {
+    if (stat.type !== "folder" && stat.nlink > 1) {
+      const sentence = `${path} in ${root.path} has another name elsewhere, so it is given to nobody. Remove one of them.`;
+      throw refusal("Denied", sentence);
+    }
+    await root.setStat(path, { uid, gid }, handle);
+  }
+  if (stat.type !== "folder") return;
+  const names: string[] = [];
+  await root.list(path, (entries) => {
+    for (const { name } of entries) if (name !== undefined) names.push(name);
+  });
+  for (const name of names) await give(root, { uid, gid }, path === "" ? name : `${path}/${name}`);
 }
 
 function refusal(kind: "Denied" | "Invalid", sentence: string, cause?: unknown): RunnelError {
