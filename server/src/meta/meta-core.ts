@@ -16,6 +16,7 @@ import type * as store from "./meta-store.ts";
 import type { ChunkTable, LastName, MetaTables, StoredResult, Transactions } from "./meta-tables.ts";
 import { giveNodes } from "./node-ranges.ts";
 import { planRequest } from "./plan/planner.ts";
+import { forgetSpent } from "./spent-versions.ts";
 
 /** Past this a request for ids is a mistake. */
 const ALLOCATE_MAX = 2 ** 32;
@@ -157,7 +158,9 @@ export class MetaCore implements SyncMetaStore {
 
   #move(version: VersionId, place: store.VersionPlace): void {
     const row = this.#engine.write.version(version);
-    if (row !== undefined) this.#engine.write.putVersion({ ...row, place });
+    if (row === undefined) return;
+    this.#engine.write.putVersion({ ...row, place });
+    if (place.at === "lost") forgetSpent(this.#engine.write, version.node);
   }
 
   setPlace(version: VersionId, place: store.VersionPlace): void {

@@ -49,6 +49,8 @@ export interface MetaTables extends TreeRows {
   version(version: VersionId): VersionRow | undefined;
   /** Oldest first. */
   versionsOf(node: number): VersionRow[];
+  /** Versions that have no bytes, or have lost them; oldest first. */
+  withoutBytes(node: number): VersionId[];
   putVersion(row: VersionRow): void;
   /** With its recipe. */
   removeVersion(version: VersionId): void;

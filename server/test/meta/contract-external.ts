@@ -64,6 +64,33 @@ function describeTakenIn(using: Using): void {
   );
 
   test(
+    "a file written in place, or emptied, again and again has rows of its newest versions only",
+    using(async (h) => {
+      const node = await h.external(ROOT, "a");
+      const disk = diskRow(0, 0, "", { handle: digestOf("made 1/a") });
+      const seqs: number[] = [];
+      for (let count = 0; count < 100; count++) {
+        const { result } = await h.run({ op: "externalWrite", node, sizeBytes: 9, change: {}, disk });
+        seqs.push(result.version);
+      }
+      const rows = await h.store.versionsOf(node);
+      expect(rows.map(({ version }) => version.seq)).toEqual(seqs.slice(-17));
+      expect(rows.map(({ place }) => place.at)).toEqual([...Array.from({ length: 16 }, () => "lost"), "disk"]);
+      for (const seq of seqs.slice(0, -17)) expect(await h.store.recipe({ node, seq })).toBeUndefined();
+      const emptied = await h.make(ROOT, "b");
+      for (let count = 0; count < 100; count++) {
+        const base = (await h.store.node(emptied))?.version ?? 0;
+        await h.run(h.write(emptied, base, ""));
+      }
+      const ofEmptied = await h.store.versionsOf(emptied);
+      expect(ofEmptied).toHaveLength(16);
+      expect(ofEmptied.at(-1)?.version.seq).toBe((await h.store.node(emptied))?.version);
+      for (const { version } of ofEmptied.slice(0, -1)) await h.store.setPlace(version, { at: "lost" });
+      expect(await h.store.versionsOf(emptied)).toHaveLength(16);
+    }),
+  );
+
+  test(
     "externalWrite is a new version on disk; the one overwritten in place is lost",
     using(async (h) => {
       const node = await h.external(ROOT, "a");

@@ -243,6 +243,11 @@ export class MemoryTables implements MetaTables, Transactions {
     return this.#versions.find(0, node).sort((a, b) => a.version.seq - b.version.seq);
   }
 
+  withoutBytes(node: number): VersionId[] {
+    const rows = this.versionsOf(node).filter(({ place }) => place.at === "lost" || place.at === "empty");
+    return rows.map(({ version }) => version);
+  }
+
   putVersion(row: VersionRow): void {
     this.#versions.put(versionKey(row.version), row);
   }

@@ -11,6 +11,7 @@ import type {
   PlanRequest,
   VersionPlace,
 } from "../meta-store.ts";
+import { forgetSpent } from "../spent-versions.ts";
 import type { MetaTables } from "../meta-tables.ts";
 import { recipeOf } from "./content.ts";
 import type { Decision } from "@runnel/shared/tree";
@@ -40,6 +41,7 @@ function putVersion(
 ): void {
   const isEmpty = sizeBytes === 0;
   tables.putVersion({ version, sizeBytes, hasRecipe: hasRecipe || isEmpty, place: isEmpty ? { at: "empty" } : place });
+  if (isEmpty) forgetSpent(tables, version.node);
 }
 
 /** Stores the extended attributes that the operation leaves. */
@@ -98,7 +100,9 @@ function applyContent(
 /** The bytes of a version that was on disk are gone. */
 function lose(tables: MetaTables, version: VersionId): void {
   const row = tables.version(version);
-  if (row?.place.at === "disk") tables.putVersion({ ...row, place: { at: "lost" } });
+  if (row?.place.at !== "disk") return;
+  tables.putVersion({ ...row, place: { at: "lost" } });
+  forgetSpent(tables, version.node);
 }
 
 /** A name is no longer on disk; with the last one of a node its bytes are gone. */

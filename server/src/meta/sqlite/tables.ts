@@ -215,6 +215,14 @@ export class SqliteTables implements MetaTables {
     return this.#rows(`SELECT ${VERSION_COLUMNS} FROM versions WHERE node = ? ORDER BY seq`, node).map(toVersion);
   }
 
+  withoutBytes(node: number): VersionId[] {
+    const found = this.#rows(
+      "SELECT seq FROM versions WHERE node = ? AND place_at IN ('lost', 'empty') ORDER BY seq",
+      node,
+    );
+    return found.map(([seq]) => ({ node, seq: Number(seq) }));
+  }
+
   putVersion({ version, sizeBytes, hasRecipe, place }: VersionRow): void {
     const columns = [version.node, version.seq, sizeBytes, hasRecipe ? 1 : 0, place.at, rows.placeToText(place)];
     this.#put("INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?, ?, ?)", columns);
