@@ -353,10 +353,11 @@ function isRefused({ after, reject }: Waiting): boolean {
 
 function planRequests(batch: readonly (Submission & Partial<Queued>)[], wallNs: bigint): PlanRequest[] {
   const indexes = new Map(batch.map(({ ticket }, index) => [ticket, index]));
-  return batch.map(({ id, operation, after = [] }) => {
+  return batch.map(({ id, operation, holder, after = [] }) => {
+    const owner = holder?.nodeOwner;
     // The others have been done.
     const together = after.map((ticket) => indexes.get(ticket)).filter((index) => index !== undefined);
-    return { id, operation, wallNs, ...(together.length === 0 ? {} : { after: together }) };
+    return { id, operation, wallNs, ...(owner && { owner }), ...(together.length === 0 ? {} : { after: together }) };
   });
 }
 

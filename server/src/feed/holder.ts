@@ -1,6 +1,7 @@
 // A follower of a volume: an instance with its lease, what it follows and what it has acknowledged. A holder outlives
 // its connection, as its lease does: the client may still answer programs under it ([W14], [W17]).
 import type { Change, NodeState, VersionId } from "@runnel/shared";
+import type { NodeOwner } from "../meta/meta-store.ts";
 import { promptMs } from "./slow-devices.ts";
 
 export interface FeedSender {
@@ -32,6 +33,8 @@ export interface Identity {
   name?: string;
   /** The device that it belongs to; "" where devices are not told apart. */
   device: string;
+  /** To whom its node ids are given; undefined where devices are not told apart. */
+  nodeOwner?: NodeOwner | undefined;
   /** Round trip of its line, as the client has measured it; absent when it does not matter. */
   roundTripMs?: number | undefined;
 }
@@ -45,6 +48,7 @@ export class Holder {
   readonly who: string;
   readonly name: string;
   readonly device: string;
+  readonly nodeOwner: NodeOwner | undefined;
   /** Term of its leases. */
   readonly termMs: number;
   /** Time within which acknowledging is as prompt as its line allows. */
@@ -70,11 +74,12 @@ export class Holder {
   /** Items sent and not yet acknowledged, oldest first. */
   readonly due: { seq: number; sentMs: number }[] = [];
 
-  constructor({ instance, who, name = who, device, roundTripMs = 0 }: Identity, termMs: number) {
+  constructor({ instance, who, name = who, device, nodeOwner, roundTripMs = 0 }: Identity, termMs: number) {
     this.instance = instance;
     this.who = who;
     this.name = name;
     this.device = device;
+    this.nodeOwner = nodeOwner;
     this.termMs = termMs;
     this.promptMs = promptMs(termMs, roundTripMs);
   }

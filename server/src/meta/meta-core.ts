@@ -190,11 +190,6 @@ export class MetaCore implements SyncMetaStore {
     });
   }
 
-  givenNodes(node: number): store.GivenNodes | undefined {
-    if (node >= this.#engine.read.facts().nextNode) return undefined;
-    return this.#engine.read.rangeWith(node) ?? { first: node, count: 1, owner: undefined };
-  }
-
   forgetNodeOwner(device: string): void {
     this.#transact(false, () => {
       for (const { first } of this.#engine.write.rangesOf(device)) this.#engine.write.removeRange(first);

@@ -86,7 +86,6 @@ export class MetaFront implements store.MetaStore {
   forgetChanges = (upToSeq: number): Promise<void> => this.#change("forgetChanges", upToSeq);
   allocateNodes = (count: number, owner?: store.NodeOwner): Promise<{ first: number; count: number }> =>
     this.#change("allocateNodes", count, owner);
-  givenNodes = (node: number): Promise<store.GivenNodes | undefined> => this.#call("givenNodes", node);
   forgetNodeOwner = (device: string): Promise<void> => this.#change("forgetNodeOwner", device);
   forgetResults = (instance: string, upToN: number, but: readonly NumberSpan[]): Promise<void> =>
     this.#change("forgetResults", instance, upToN, but);

@@ -156,6 +156,8 @@ export type Planned =
 export interface PlanRequest {
   id: OperationId | undefined;
   operation: Operation | ExternalOperation;
+  /** Who asks; left out where devices are not told apart. */
+  owner?: NodeOwner;
   /** The wall clock at commit, for ctime. */
   wallNs: bigint;
   /** Indexes of requests before it in the batch: it is refused as the first of them that is. */
@@ -204,12 +206,6 @@ export interface NodeOwner {
   device: string;
   /** The digits that the client calls itself by: nobody else knows them, and they outlive a new login. */
   instance: string;
-}
-
-export interface GivenNodes {
-  first: number;
-  count: number;
-  owner: NodeOwner | undefined;
 }
 
 export interface AttachedInstance {
@@ -273,8 +269,6 @@ export interface MetaStore {
 
   /** A fresh range of node ids, never given before in this epoch, and its `owner`; durable before it resolves. */
   allocateNodes(count: number, owner?: NodeOwner): Promise<{ first: number; count: number }>;
-  /** The range in which an id was given out, of those without an owner a part; undefined when it never was. */
-  givenNodes(node: number): Promise<GivenNodes | undefined>;
   /** The device is no more: what was given to it has no owner. */
   forgetNodeOwner(device: string): Promise<void>;
   /** Stored result of an operation, if it was executed. */

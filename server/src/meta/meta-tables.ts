@@ -6,7 +6,6 @@ import type { LastName, TreeRows } from "@runnel/shared/tree";
 import type {
   AttachedInstance,
   DiskRow,
-  GivenNodes,
   NodeOwner,
   OperationResult,
   Passed,
@@ -29,7 +28,9 @@ export interface StoredResult {
   result: OperationResult;
 }
 
-export interface OwnedNodes extends GivenNodes {
+export interface OwnedNodes {
+  first: number;
+  count: number;
   owner: NodeOwner;
 }
 

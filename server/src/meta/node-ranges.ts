@@ -1,5 +1,7 @@
 // Owners of node ids: one row for what a device was given in one go. Ids without a row are nobody's, and all may use
 // them.
+import { refusal } from "@runnel/shared/tree";
+import type { NodeOwner } from "./meta-store.ts";
 import type { MetaTables, OwnedNodes } from "./meta-tables.ts";
 
 /** Ranges of a device that are remembered: when there are more, the smallest have no owner any more. */
@@ -15,4 +17,11 @@ export function giveNodes(tables: MetaTables, given: OwnedNodes): void {
   if (tables.countRanges(device) <= DEVICE_RANGES_MAX) return;
   const [smallest] = tables.rangesOf(device);
   if (smallest !== undefined) tables.removeRange(smallest.first);
+}
+
+/** @throws Invalid for an id that was given to somebody else, who may be away with it. */
+export function mustNotBeOthers(tables: Pick<MetaTables, "rangeWith">, node: number, asking: NodeOwner): void {
+  const owner = tables.rangeWith(node)?.owner;
+  if (owner === undefined || owner.device === asking.device || owner.instance === asking.instance) return;
+  throw refusal("Invalid", `Node id ${node} was not given to this device.`, { rule: "node id" });
 }

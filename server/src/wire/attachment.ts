@@ -1,21 +1,17 @@
 // An attachment of a connection: the channel that `attach` opened stays open and carries the volume's feed.
 import type { Change, Channel, FeedFromClient, NumberSpan, VersionId } from "@runnel/shared";
 import { FEED_FROM_CLIENT, LIMITS, ROOT_NODE, RunnelError, check, packChange } from "@runnel/shared";
-import type { NodeOwner } from "../meta/meta-store.ts";
 import type { Right } from "../auth/registry-file.ts";
 import type { FeedSender, Holder } from "../feed/holder.ts";
 import type { Volume } from "../volume/volume.ts";
 import { AttachmentTransfers } from "../live/attachment-transfers.ts";
 import { type FailedOperations, OperationOrder } from "./operation-order.ts";
-import { OwnNodes } from "./own-nodes.ts";
 import { PushSubscriptions } from "./push-subscriptions.ts";
 import { changeBytes, splitBySize } from "./split-items.ts";
 
 export interface AttachmentDeps {
   /** Failed operations of all attachments of its device. */
   failures: FailedOperations;
-  /** Owner of the node ids that it is given; undefined where devices are not told apart. */
-  owner: NodeOwner | undefined;
   /** Tells whether so much lies unread on its connection that no more of a feed is to be sent. */
   isFarBehind(): boolean;
   warn(message: string, error?: unknown): void;
@@ -27,7 +23,6 @@ export class Attachment implements FeedSender {
   readonly instance: string;
   readonly order: OperationOrder;
   readonly right: Right;
-  readonly nodes: OwnNodes;
   holder!: Holder;
   /** The client understands what says that notices have changed (W185). */
   hearsOfNotices = false;
@@ -51,7 +46,6 @@ export class Attachment implements FeedSender {
   private isAcquiring = false;
 
   constructor(volume: Volume, channel: Channel, instance: string, right: Right, deps: AttachmentDeps) {
-    this.nodes = new OwnNodes(volume.meta, deps.owner);
     this.deps = deps;
     this.volume = volume;
     this.channel = channel;

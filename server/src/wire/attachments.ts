@@ -52,7 +52,6 @@ export class Attachments {
     const instance = handshake.instanceOf(request.instance);
     const { device } = handshake;
     const attachment = new Attachment(volume, channel, instance, right, {
-      owner: device && { device: device.id, instance: request.instance },
       failures: this.#deps.failures(),
       isFarBehind: this.#deps.isFarBehind,
       warn,
@@ -65,6 +64,7 @@ export class Attachments {
       who: handshake.who,
       name: device?.name ?? handshake.who,
       device: device?.id ?? "",
+      nodeOwner: device && { device: device.id, instance: request.instance },
       roundTripMs: request.roundTripMs,
     };
     attachment.holder = volume.feed.attach(client, attachment, isSameEpoch ? (request.seq ?? 0) : 0);
@@ -179,7 +179,10 @@ async function greet(attachment: Attachment, request: RequestOf<"attach">, isSam
   const { volume, right } = attachment;
   const root = await volume.meta.node(ROOT_NODE);
   if (root === undefined) throw new RunnelError("Unavailable", "attach", "The volume has no root.");
-  const nodes = request.wantsNodes && right === "write" ? await attachment.nodes.give(NODES_AT_ONCE) : undefined;
+  const nodes =
+    request.wantsNodes && right === "write"
+      ? await volume.meta.allocateNodes(NODES_AT_ONCE, attachment.holder.nodeOwner)
+      : undefined;
   const replay =
     isSameEpoch && request.follows !== undefined
       ? await replayFeed(volume, attachment, request.seq ?? 0, request.follows)

@@ -6,6 +6,7 @@ import { type Decision, planOperation, refusal } from "@runnel/shared/tree";
 import type { VersionId } from "@runnel/shared";
 import type { ExternalOperation, Operation, PlanRequest, Planned } from "../meta-store.ts";
 import type { MetaTables } from "../meta-tables.ts";
+import { mustNotBeOthers } from "../node-ranges.ts";
 import { apply } from "./apply.ts";
 import { decideSetRecipe, decideWrite } from "./content.ts";
 import { asExpected } from "./expected.ts";
@@ -90,8 +91,9 @@ function replay(
 function answerOrDecide(tables: MetaTables, request: PlanRequest): Planned {
   const repeated = executedBefore(tables, request);
   if (repeated !== undefined) return repeated;
-  const { id, operation, wallNs } = request;
+  const { id, operation, owner, wallNs } = request;
   const instance = id?.instance ?? "";
+  if (operation.op === "make" && owner !== undefined) mustNotBeOthers(tables, operation.node, owner);
   const expecting = asExpected(tables, operation, wallNs, instance);
   const decision = decide(tables, expecting?.operation ?? operation, id?.timeNs ?? wallNs, instance);
   if (expecting?.isBeside === true) decision.result.conflict = true;

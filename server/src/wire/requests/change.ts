@@ -28,8 +28,6 @@ function asHandler<Request extends NumberedRequest>(
     return attachment.order.run(inOrder(request), async (turn) => {
       const { results, placing } = await placeOf(request, turn);
       const operation = asOperation(request, results);
-      const checked = operation.op === "make" ? attachment.nodes.check(operation.node) : undefined;
-      if (checked !== undefined) await checked;
       const id = { ...operationId(attachment.instance, request.n, operation), ...timed(request.timeNs) };
       const { result, acknowledged } = await volume.submit(operation, id, attachment.holder, NO_DATA, placing);
       turn.executed(result);

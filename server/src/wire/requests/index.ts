@@ -28,8 +28,8 @@ const HANDLERS: { readonly [Name in VolumeRequestName]: Handler<Name> } = {
   status: serveStatus,
   settle: ({ seq }, { volume }) => volume.conflicts.settle(seq),
   whenApplied: serveWhenApplied,
-  newNodes: async ({ count = NODES_AT_ONCE }, { attachment }) => {
-    const range = await attachment.nodes.give(count);
+  newNodes: async ({ count = NODES_AT_ONCE }, { volume, attachment }) => {
+    const range = await volume.meta.allocateNodes(count, attachment.holder.nodeOwner);
     return [range.first, range.count];
   },
   detach: async (_request, { attachment, channel, detach }) => {
