@@ -33,7 +33,7 @@ export interface Identity {
   name?: string;
   /** The device that it belongs to; "" where devices are not told apart. */
   device: string;
-  /** To whom its node ids are given; undefined where devices are not told apart. */
+  /** Owner of the node ids that it is given; undefined where devices are not told apart. */
   nodeOwner?: NodeOwner | undefined;
   /** Round trip of its line, as the client has measured it; absent when it does not matter. */
   roundTripMs?: number | undefined;

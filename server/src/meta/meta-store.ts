@@ -156,7 +156,7 @@ export type Planned =
 export interface PlanRequest {
   id: OperationId | undefined;
   operation: Operation | ExternalOperation;
-  /** Who asks; left out where devices are not told apart. */
+  /** Owner of the ids that it may make something with; left out where devices are not told apart. */
   owner?: NodeOwner;
   /** The wall clock at commit, for ctime. */
   wallNs: bigint;

@@ -19,7 +19,6 @@ const SWEEP_TURNS = 60;
 
 export class ShownRecords {
   readonly #root: DiskRoot;
-  /** Tells that some may have to be looked for. */
   #mayHaveAny = true;
   #isUnsynced = false;
   #putSinceSweep = 0;
@@ -29,6 +28,11 @@ export class ShownRecords {
 
   constructor(root: DiskRoot) {
     this.#root = root;
+  }
+
+  /** Tells whether some may have to be looked for. */
+  get mayHaveAny(): boolean {
+    return this.#mayHaveAny;
   }
 
   /** Finds whether there are any. */

@@ -91,11 +91,11 @@ export async function keepShown(
   isNew: boolean,
 ): Promise<void> {
   try {
-    const [stat, handle] = await Promise.all([root.stat(path), root.handle(path)]);
+    const stat = await root.stat(path);
     const value = encodeShown(state, stat);
     const hasAttribute = await isKeptInXattr(root, path, stat.type, value, isNew);
-    if (hasAttribute || value === undefined) return isNew ? undefined : await shown.remove(handle);
-    await keepRecord(shown, handle, value);
+    if (!hasAttribute && value !== undefined) await keepRecord(shown, await root.handle(path), value);
+    else if (!isNew && shown.mayHaveAny) await shown.remove(await root.handle(path));
   } catch (error) {
     if (!isRunnelError(error, "NotFound", "NotFolder")) throw error;
   }
