@@ -29,6 +29,7 @@ export * from "./protocol/feed-messages.ts";
 export type { SampleTree } from "./protocol/requests/definition.ts";
 export * from "./protocol/requests/index.ts";
 export * from "./protocol/requests/status-items.ts";
+export { type SeenOpener } from "./protocol/requests/volume.ts";
 export { FIND_ITEM, FIND_ITEMS, type FindItem } from "./protocol/requests/tree.ts";
 export {
   FETCH_ITEM,

@@ -101,6 +101,8 @@ export const LIMITS = {
   /** Notices of each kind that a volume keeps: the newest. */
   notices: 1000,
   statusEntriesPerItem: 4096,
+  /** Users of a file or folder that are named in one answer. */
+  openers: 128,
   /**
    * The length of a file: recipeDescriptors of the largest chunks. A longer one is refused when it grows, not after it
    * was cut.

@@ -7,6 +7,7 @@ import { CHANGES, serveRemoveAll } from "./change.ts";
 import { serveFetch, serveGetHash } from "./fetch.ts";
 import { serveFind } from "./find.ts";
 import { serveFindGet } from "./find-get.ts";
+import { serveOpeners } from "./openers.ts";
 import { serveStat, serveXattrs } from "./stat.ts";
 import { serveStatus, serveWhenApplied } from "./status.ts";
 import { serveWrite } from "./write.ts";
@@ -25,6 +26,7 @@ const HANDLERS: { readonly [Name in VolumeRequestName]: Handler<Name> } = {
   stat: serveStat,
   xattrs: serveXattrs,
   space: (_request, { volume }) => volume.content.space(),
+  openers: serveOpeners,
   status: serveStatus,
   settle: ({ seq }, { volume }) => volume.conflicts.settle(seq),
   whenApplied: serveWhenApplied,
