@@ -1,5 +1,6 @@
-// Conflicts between devices: the same list on all of them, by whom, over restarts of everybody, until somebody settles
-// one. Server and agents are processes of their own.
+// Devices that share a volume, as they hear of each other. Conflicts: the same list on all of them, by whom, over
+// restarts of everybody, until somebody settles one. Openers: who has a file open. Server and agents are processes of
+// their own.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -125,6 +126,32 @@ test(
     await onMount('rm "$1"/away*unsent* "$1"/removed*conflict*', [their]);
     await given(desk).device.flush(their, { up: true });
     await waitFor(async () => (await listed(laptop)).length === 0, TOLD_MS, "the end of both");
+  },
+  TEST_MS,
+);
+
+test(
+  "a file that one has open is told to the other, by name and in one sentence; without a link it says so",
+  async () => {
+    const [mine, theirs] = [given(laptop), given(desk)];
+    await onMount('echo plan > "$1/plan.txt"', [mine.drive]);
+    const path = join(mine.drive, "plan.txt");
+    const shown = async (): Promise<string> => (await mine.device.runnel(["openers", path])).stdout;
+    expect(await shown()).toMatch(/^Nobody else has it open\.\ndesk has it on a drive, since \d\d:\d\d\.\n$/);
+    await onMount('until grep -q plan "$1/plan.txt"; do sleep 0.05; done', [theirs.drive]);
+    const hasIt = /^desk has it open, or had it a moment ago; on a drive, since \d\d:\d\d\.\n$/;
+    await waitFor(async () => hasIt.test(await shown()), TOLD_MS, "the opening to be told");
+    expect(await mine.device.ask(["openers", path])).toMatchObject({
+      path: "plan.txt",
+      total: 2,
+      openers: [
+        { name: "desk", isOwn: false, isConnected: true, hasRead: true },
+        { name: "laptop", isOwn: true },
+      ],
+    });
+    await link.cut("refuse");
+    const asked = await mine.device.runnel(["openers", path, "--json"]);
+    expect([asked.code, refusalOf(asked).kind]).toEqual([3, "Unreachable"]);
   },
   TEST_MS,
 );

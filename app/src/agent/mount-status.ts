@@ -187,6 +187,24 @@ export type FolderPage = z.infer<typeof FolderPage>;
 export const Evicted = z.object({ files: count, bytes: count, filesInUse: count, filesPinned: count });
 export type Evicted = z.infer<typeof Evicted>;
 
+/** User of a file or folder, as its server tells the others of the volume. */
+export const Opener = z.object({
+  /** Name of the device. */
+  name: z.string(),
+  /** It is this device. */
+  isOwn: z.boolean(),
+  /** Without it, it may still use what it has for the rest of its lease. */
+  isConnected: z.boolean(),
+  /** Time at which its drive connected, by the server's clock; null when that is not known. */
+  sinceMs: count.nullable(),
+  /** A program there has the file open, or had it lately; never so of a folder. */
+  hasRead: z.boolean(),
+});
+export type Opener = z.infer<typeof Opener>;
+/** Users of a file or folder: those who have it first. `total`: of all, also of those that are not listed. */
+export const Openers = z.object({ isFolder: z.boolean(), total: count, openers: z.array(Opener) });
+export type Openers = z.infer<typeof Openers>;
+
 /** A content that is not on the server. */
 export const UnsentFile = z.object({
   /** Names it until it is sent or discarded. */

@@ -6,6 +6,7 @@ import type {
   FoundEntry,
   MountStatistics,
   MountStatus,
+  Openers,
   FolderPause,
   Pause,
   PinStatus,
@@ -108,6 +109,11 @@ export interface Mount {
   folder(path: string, range: FolderRange): Promise<FolderPage>;
   /** Frees what is cached of a file, or below a folder. @throws NotFound; Busy where it is pinned. */
   evict(path: string): Promise<Evicted>;
+  /**
+   * Asks the server who has a file or folder open; "" is the drive. @throws Unreachable; NotFound, also of what is not
+   * on the server yet; Unsupported by a server of an earlier version.
+   */
+  openers(path: string): Promise<Openers>;
   /**
    * A person has seen to the conflicts of a path: they are listed no more, for nobody. Resolves with their count.
    * @throws Unreachable, ReadOnly.

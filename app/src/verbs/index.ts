@@ -9,6 +9,7 @@ import { login } from "./servers/login.ts";
 import { logout } from "./servers/logout.ts";
 import { mount } from "./drives/mount.ts";
 import { open } from "./drives/open.ts";
+import { openers } from "./drives/openers.ts";
 import { openPage } from "./open-page.ts";
 import { folder } from "./pins/folder.ts";
 import { pin } from "./pins/pin.ts";
@@ -52,6 +53,7 @@ export const AGENT_VERBS = {
   pin,
   unpin,
   evict,
+  openers,
   settle,
   folder,
   open,

@@ -7,6 +7,7 @@ import type {
   FoundEntry,
   MountStatistics,
   MountStatus,
+  Openers,
   Pause,
   PinStatus,
   UnsentFile,
@@ -159,6 +160,13 @@ export class FakeMount implements Mount {
 
   async settle(path: string): Promise<number> {
     return path === "both.txt" ? 1 : 0;
+  }
+
+  async openers(path: string): Promise<Openers> {
+    if (this.#volume === "offline") throw new RunnelError("Unreachable", "openers", "The server cannot be reached.");
+    const opener = { isConnected: true, sinceMs: null, hasRead: false };
+    const openers = ["here", "desk\u0007"].map((name) => ({ ...opener, name, isOwn: name === "here" }));
+    return { isFolder: path === "", total: 3, openers };
   }
 
   async evict(): Promise<Evicted> {

@@ -55,6 +55,7 @@ test("a page may call these verbs, and may name no files of this machine", () =>
     "logout",
     "mount",
     "open",
+    "openers",
     "pause",
     "pin",
     "reconnect",

@@ -10,6 +10,7 @@ import type {
   FoundEntry,
   MountStatistics,
   MountStatus,
+  Openers,
   Pause,
   PinStatus,
   UnsentFile,
@@ -19,6 +20,7 @@ import type { FolderRange } from "../view/folder-list.ts";
 import type { FolderCounts } from "../view/meter.ts";
 import type { LiveTransfer } from "../view/transfers.ts";
 import type { MountDeps } from "./mount-deps.ts";
+import { askOpeners } from "./openers.ts";
 import { statusOf } from "./status.ts";
 import { type MountServices, wire } from "./wiring.ts";
 
@@ -129,6 +131,15 @@ export class MountedVolume implements Mount {
       throw new RunnelError("NotFolder", "list", `${path} is no folder.`);
     if (this.deps.replica.facts()?.isWhole !== true) await this.deps.tree.entries(node);
     return this.deps.folderList.page(node, range);
+  }
+
+  async openers(path: string): Promise<Openers> {
+    const { session, tree } = this.deps;
+    session.mustRespond();
+    const node = await this.nodeAt("openers", path);
+    const folder = await this.nodeAt("openers", path.slice(0, Math.max(0, path.lastIndexOf("/"))));
+    const isFolder = tree.known(node)?.type === "folder";
+    return { isFolder, ...(await askOpeners(session, node, folder)) };
   }
 
   async evict(path: string): Promise<Evicted> {
