@@ -1,5 +1,6 @@
 // The folders of the window in a real browser: what is here is told by row, pinned and freed by row; the page and the
-// cache's files say the same. Of a long folder only what is seen is in the page.
+// cache's files say the same. Who else has a file open is told by name. Of a long folder only what is seen is in the
+// page.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { randomBytes } from "node:crypto";
@@ -69,8 +70,34 @@ async function refusePin(page: Page): Promise<void> {
   expect(cachedBytes(cache)).toBeGreaterThanOrEqual(BIG_BYTES);
 }
 
+/** Asks by the keyboard who has a file open, until somebody else has; says so when the server has gone. */
+async function askForOpeners(page: Page): Promise<void> {
+  const actions = page.getByRole("button", { name: "Actions for plan.txt" });
+  await actions.focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("menuitem", { name: "Who has it open" }).focus();
+  await page.keyboard.press("Enter");
+  const dialog = page.getByRole("dialog", { name: "Who has plan.txt open" });
+  await dialog.getByText("Nobody else has it open.").waitFor({ timeout: SHOWN_MS });
+  const other = sandbox.device("other");
+  const theirs = sandbox.makeFolder("their-drive");
+  await other.mount(`${server.url}/docs`, theirs);
+  await dialog.getByText("Has it on a drive").waitFor({ timeout: SHOWN_MS });
+  await onMount('cat "$1/reports/plan.txt"', [theirs]);
+  const row = dialog.getByRole("list", { name: "Other devices" }).getByRole("listitem");
+  await row.getByText("Has it open, or had it a moment ago").waitFor({ timeout: SHOWN_MS });
+  expect(await row.innerText()).toMatch(/^Runnel .* on .*\n.*\nConnected since /s);
+  expect(await dialog.getByText("Nobody else").count()).toBe(0);
+  await server.kill();
+  await dialog.getByRole("alert").waitFor({ timeout: SHOWN_MS });
+  expect(await row.count()).toBe(0);
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached", timeout: SHOWN_MS });
+  await page.locator(':focus[aria-label="Actions for plan.txt"]').waitFor({ timeout: SHOWN_MS });
+}
+
 test(
-  "a file is kept here, let go and freed by its row, a folder is paused and resumed, and the cache's disk and the agent say the same",
+  "a file is kept here, let go and freed by its row, a folder is paused and resumed, as disk and agent say; who has a file open is told",
   async () => {
     writeFileSync(join(served, "big"), randomBytes(BIG_BYTES));
     sandbox.makeFolder("served/reports");
@@ -111,6 +138,7 @@ test(
     await page.getByRole("button", { name: "reports", exact: true }).click();
     await page.getByText("new.txt").waitFor({ timeout: SHOWN_MS });
     expect(await page.getByRole("grid", { name: "Files and folders" }).getByRole("row").count()).toBe(2);
+    await askForOpeners(page);
     expect(complaints).toEqual([]);
   },
   TEST_MS,

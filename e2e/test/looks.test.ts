@@ -70,6 +70,7 @@ const CONSOLE_DIALOGS: readonly DialogWay[] = [
 ];
 const WINDOW_DIALOGS: readonly DialogWay[] = [
   { path: "/", opener: ".items button", item: "last" },
+  { path: "/folders", opener: '[role="gridcell"] [aria-haspopup]', item: "last" },
   { path: "/settings", opener: ".items button" },
 ];
 const REFUSAL = "⟦The disk is tired. Let it rest.⟧";

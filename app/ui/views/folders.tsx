@@ -28,6 +28,7 @@ import type { FolderOrder } from "../../src/agent/view/folder-list.ts";
 import { type AgentView, say, useAgent } from "../agent.ts";
 import type { WordId } from "../words/en.ts";
 import { NoDrives, nameOf } from "./home.tsx";
+import { OpenersDialog, openersItem } from "./openers.tsx";
 import { pauseItems, resumeItem } from "./pause-items.tsx";
 
 const ICON = 18;
@@ -144,6 +145,8 @@ function FolderRows({ mountpoint, path, order, go }: PlaceProps & { order: Folde
   const { calls } = useAgent();
   const [from, setFrom] = useState(0);
   const [refusal, setRefusal] = useState<Refusal>();
+  /** Path in the drive whose openers are shown. */
+  const [asked, setAsked] = useState<string>();
   const onRange = useCallback((first: number, end: number) => {
     const middle = Math.max(0, (first + end - ASKED) / 2);
     setFrom(Math.floor(middle / STEP) * STEP);
@@ -186,12 +189,21 @@ function FolderRows({ mountpoint, path, order, go }: PlaceProps & { order: Folde
                   <Skeleton height={ROW_PIXELS - 16} />
                 </Cell>
               ) : (
-                <Row row={row} at={path === "" ? row.name : `${path}/${row.name}`} act={act} go={go} />
+                <Row
+                  row={row}
+                  at={path === "" ? row.name : `${path}/${row.name}`}
+                  act={act}
+                  go={go}
+                  showOpeners={setAsked}
+                />
               );
             }}
           </Rows>
           <p className="small quiet foot">{say("foldersCount", { count: result.total })}</p>
         </>
+      )}
+      {asked !== undefined && (
+        <OpenersDialog path={`${mountpoint}/${asked}`} name={nameOf(asked)} close={() => setAsked(undefined)} />
       )}
     </>
   );
@@ -224,9 +236,10 @@ interface RowProps {
   at: string;
   act(verb: "pin" | "unpin" | "evict" | "pause" | "resume", at: string, more?: object): void;
   go(to: { path: string }): void;
+  showOpeners(at: string): void;
 }
 
-function Row({ row, at, act, go }: RowProps): ReactNode {
+function Row({ row, at, act, go, showOpeners }: RowProps): ReactNode {
   const { name, type, sizeBytes, mtimeMs, hereBytes, pin, pause } = row;
   const isFolder = type === "folder";
   const items: MenuItem[] = [
@@ -247,6 +260,7 @@ function Row({ row, at, act, go }: RowProps): ReactNode {
     ...(pause === null
       ? pauseItems((untilMs) => act("pause", at, { untilMs }))
       : [resumeItem(() => act("resume", at), !pause.isOwn)]),
+    openersItem(() => showOpeners(at)),
   ];
   return (
     <div className="folder-row">

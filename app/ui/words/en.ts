@@ -111,6 +111,18 @@ export const WORDS = {
   rowPart: "{share} here",
   rowThere: "at the server",
   rowPaused: "paused {until}",
+  rowOpeners: "Who has it open",
+
+  openersTitle: "Who has {name} open",
+  openersList: "Other devices",
+  openersNone: "Nobody else has it open.",
+  openersNoneFolder: "Nobody else has it on a drive.",
+  openersMore: "{count, plural, one {And # more} other {And # more}}",
+  openersClose: "Close",
+  openerHasIt: "Has it open, or had it a moment ago",
+  openerOnDrive: "Has it on a drive",
+  openerGone: "Had it on a drive, and is not connected now",
+  openerSince: "Connected since {moment}",
 
   conflictsTitle: "Conflicts",
   conflictsNone: "No conflicts",
