@@ -145,6 +145,27 @@ test(
 );
 
 test(
+  "in a kept folder of which a part may not come yet, each row says what of it is here",
+  async () => {
+    for (const folder of ["all", "all/done", "all/later"]) sandbox.makeFolder(join("served", folder));
+    writeFileSync(join(served, "all/done/plan.txt"), "plan");
+    writeFileSync(join(served, "all/later/film"), randomBytes(FILM_BYTES));
+    const { page, complaints } = await openFolders();
+    await device.ask(["pause", join(drive, "all/later/film"), "--for", "1h"]);
+    await device.ask(["pin", join(drive, "all")]);
+    await page.getByRole("button", { name: "all", exact: true }).click();
+    const rowOf = (name: string): ReturnType<Page["locator"]> => page.getByRole("row").filter({ hasText: name });
+    await rowOf("done").getByText("kept here").waitFor({ timeout: SHOWN_MS });
+    await rowOf("later").getByText("not here yet").waitFor({ timeout: SHOWN_MS });
+    await device.ask(["resume", join(drive, "all/later/film")]);
+    await rowOf("later").getByText("kept here").waitFor({ timeout: SHOWN_MS });
+    expect(cachedBytes(cache)).toBeGreaterThanOrEqual(FILM_BYTES);
+    expect(complaints).toEqual([]);
+  },
+  TEST_MS,
+);
+
+test(
   `a folder of ${ROWS} has its whole length, few rows in the page, and the keyboard goes to both ends`,
   async () => {
     for (let count = 0; count < ROWS; count++)

@@ -160,8 +160,9 @@ const RowPin = z.object({
   /** Path of what was pinned: this, or a folder above it. */
   path: z.string(),
   isOwn: z.boolean(),
+  /** All of this row is here, as far as that is known. */
   isComplete: z.boolean(),
-  /** Share of its bytes that is here, at most 1; null where a folder above was pinned. */
+  /** Share of its bytes that is here, at most 1; null: not known, as of a large folder in what was pinned. */
   share: count.nullable(),
 });
 /** A file or folder in a folder, as a person is shown it. */

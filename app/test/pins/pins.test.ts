@@ -225,6 +225,19 @@ test("is known with its path and whether it is whole, also when it was looked at
   expect(pins.keptBy(SMALL)).toMatchObject({ pin: { path: "renamed" }, isComplete: true });
 });
 
+test("knows of a folder in it what share is here, unless there is more to look at than may be", async () => {
+  change([bound(FOLDER, "outer", OUTER), bound(OUTER, "more", MORE)], folderOf(OUTER), fileOf(MORE, SMALL_BYTES));
+  const left = { entries: 10 };
+  expect([INNER, OUTER].map((node) => pins.shareHere(node, left))).toEqual([0, 0]);
+  expect(left.entries).toBe(5);
+  await bring(replica.node(MORE)!);
+  await bring(replica.node(SMALL)!);
+  const [inner, outer, all] = [INNER, OUTER, FOLDER].map((node) => pins.shareHere(node, { entries: 10 }));
+  expect([inner, outer]).toEqual([SMALL_BYTES / (SMALL_BYTES + LARGE_BYTES), 1]);
+  expect(all).toBeCloseTo((2 * SMALL_BYTES) / (2 * SMALL_BYTES + LARGE_BYTES));
+  expect([0, 2].map((entries) => pins.shareHere(FOLDER, { entries }))).toEqual([undefined, undefined]);
+});
+
 test("is refused beyond the budget with what lacks, beside other pins; what lies in two pins counts once", async () => {
   await pins.close();
   pins = open(LARGE_BYTES + SMALL_BYTES + 10);

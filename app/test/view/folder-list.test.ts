@@ -19,6 +19,8 @@ let replica: Replica;
 let clock: SimulatedClock;
 let list: FolderList;
 let seq: number;
+/** Folders in the pin: what of them is here, and how much there is to look at. */
+let looked: Map<number, { share: number; entries: number }>;
 
 beforeEach(async () => {
   cache = await new CacheMachine().open();
@@ -28,7 +30,16 @@ beforeEach(async () => {
   seq = 0;
   const [all, here] = [FILES.b, FILES.b / 4].map((bytes) => ({ files: 1, bytes }));
   const kept = { pin: { node: PINNED, path: "b" }, isComplete: false, all, here };
-  const pins = { keptBy: (node: number) => (node === PINNED ? kept : undefined) };
+  looked = new Map();
+  const pins = {
+    keptBy: (node: number) => (node === PINNED || looked.has(node) ? kept : undefined),
+    shareHere: (node: number, left: { entries: number }) => {
+      const { share, entries } = looked.get(node) ?? { share: 0, entries: 0 };
+      if (entries > left.entries) return undefined;
+      left.entries -= entries;
+      return share;
+    },
+  };
   const pauses = { rowOf: (node: number) => (node === PINNED + 1 ? { isOwn: true, until: "until 8:00" } : null) };
   list = new FolderList({ replica, cache, clock, pauses, pins: pins as unknown as Pins });
   for (const [index, [name, sizeBytes]] of Object.entries(FILES).entries()) put(name, PINNED + index, sizeBytes);
@@ -71,6 +82,26 @@ test("says what of a file is here, and what is pinned or paused", async () => {
     [1, "A", 40, undefined, undefined],
     [2, "b", 0, "b", 0.25],
     [3, "c", 0, undefined, undefined],
+  ]);
+});
+
+test("says of a folder in a pin what of it is here, whatever else is missing, and of one that is too large nothing", () => {
+  for (const [index, [share, entries]] of [
+    [1, 4_000],
+    [0.5, 900],
+    [0, 1_000],
+    [1, 50],
+  ].entries()) {
+    change(`in-pin-${index}`, makeState(70 + index, "folder", 1));
+    looked.set(70 + index, { share: share ?? 0, entries: entries ?? 0 });
+  }
+  const { rows } = list.page(ROOT_NODE, { from: 0, count: 10, order: "name" });
+  const shown = rows.filter(({ pin }) => pin?.isOwn === false);
+  expect(shown.map(({ name, pin }) => [name, pin?.share, pin?.isComplete])).toEqual([
+    ["in-pin-0", 1, true],
+    ["in-pin-1", 0.5, false],
+    ["in-pin-2", null, false],
+    ["in-pin-3", 1, true],
   ]);
 });
 

@@ -303,11 +303,7 @@ function Here({ row: { type, sizeBytes, hereBytes, pin, pause } }: { row: Folder
     return (
       <span className="here small">
         <Pin size={14} aria-hidden="true" />
-        {keptWord(
-          type === "file" && hereBytes !== null
-            ? shareHere(hereBytes, sizeBytes)
-            : (pin.share ?? Number(pin.isComplete)),
-        )}
+        {keptWord(type === "file" && hereBytes !== null ? shareHere(hereBytes, sizeBytes) : pin.share)}
       </span>
     );
   if (type !== "file" || hereBytes === null) return null;
@@ -330,8 +326,9 @@ function shareHere(hereBytes: number, sizeBytes: number): number {
   return sizeBytes === 0 ? 1 : hereBytes / sizeBytes;
 }
 
-/** Says how much of what is kept is here, from 0 to 1. */
-function keptWord(share: number): string {
-  if (share === 0) return say("rowComing");
+/** Says how much of what is kept is here, from 0 to 1; null: that is not known. */
+function keptWord(share: number | null): string {
+  if (share === null) return say("rowKeptAbove");
+  if (share === 0) return say("rowNotHere");
   return share < 1 ? say("rowPart", { share: formatPercent(share) }) : say("rowKept");
 }

@@ -21,6 +21,11 @@ export class FilesBelow {
     this.#first = replica.node(node);
   }
 
+  /** Nothing is left to look at. */
+  get isAtEnd(): boolean {
+    return this.#first === undefined && this.#cursors.length === 0;
+  }
+
   /** Looks at some entries; returns the files among them. @returns undefined when there are no more. */
   next(entriesMax: number): NodeState[] | undefined {
     const files: NodeState[] = [];

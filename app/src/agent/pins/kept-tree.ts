@@ -5,7 +5,7 @@ import { FilesBelow } from "./files-below.ts";
 import type { Pin } from "./pin-list.ts";
 
 /** Entries looked at in one turn of the event loop. */
-const LOOKED_AT_ONCE = 500;
+export const LOOKED_AT_ONCE = 500;
 /** Files that are known to be missing before they are brought, and the rest is looked through. */
 const MISSING_MAX = 4096;
 /** Time between two counts, by how long one takes. */

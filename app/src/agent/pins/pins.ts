@@ -16,7 +16,8 @@ import type { Cache } from "../cache/cache.ts";
 import type { PinStatus } from "../mount-status.ts";
 import { nodeAt } from "../replica/node-at.ts";
 import type { Replica } from "../replica/replica.ts";
-import { KeptTree } from "./kept-tree.ts";
+import { FilesBelow } from "./files-below.ts";
+import { KeptTree, LOOKED_AT_ONCE } from "./kept-tree.ts";
 import { PinFiller, type PinFillerDeps } from "./pin-filler.ts";
 import { type Pin, type PinList, PINS_MAX } from "./pin-list.ts";
 
@@ -120,6 +121,21 @@ export class Pins {
   /** Returns the pin of a node, and whether all of that is here. */
   keptBy(node: number): Pick<KeptTree, "pin" | "isComplete" | "all" | "here"> | undefined {
     return this.#trees.length === 0 ? undefined : this.#treeAt(node, new Set());
+  }
+
+  /**
+   * Returns the share of the bytes at and below a node that is here, 1 only for all of its files; undefined where there
+   * is more to look at than the entries left, from which it takes those that it looked at.
+   */
+  shareHere(node: number, left: { entries: number }): number | undefined {
+    const entriesMax = Math.min(left.entries, LOOKED_AT_ONCE);
+    const below = new FilesBelow(this.#deps.replica, node);
+    const files = entriesMax <= 0 ? [] : (below.next(entriesMax) ?? []);
+    left.entries -= below.isAtEnd ? files.length + 1 : entriesMax;
+    if (!below.isAtEnd) return undefined;
+    const bytesOf = (some: readonly NodeState[]): number => some.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    const here = files.filter((state) => this.#isHere(state));
+    return here.length === files.length ? 1 : bytesOf(here) / bytesOf(files);
   }
 
   /**

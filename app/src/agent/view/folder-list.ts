@@ -14,6 +14,8 @@ export type FolderOrder = (typeof FOLDER_ORDERS)[number];
 const SORTED_FOR_MS = 2_000;
 /** Share that is shown at most of a pin which is still looked through. */
 const PART_MAX = 0.99;
+/** Entries below folders of a pin that are looked at for one answer, so that nobody waits for it. */
+const LOOKED_AT_MAX = 5_000;
 
 export interface FolderListDeps {
   replica: Replica;
@@ -51,9 +53,10 @@ export class FolderList {
   page(folder: number, { from, count, order }: FolderRange): FolderPage {
     const names = this.#namesIn(folder, order);
     const rows: FolderRow[] = [];
+    const left = { entries: LOOKED_AT_MAX };
     for (const [index, name] of names.slice(from, from + count).entries()) {
       const known = this.#deps.replica.lookup(folder, name);
-      if (known.is === "bound") rows.push({ index: from + index, ...this.#row(name, known.state) });
+      if (known.is === "bound") rows.push({ index: from + index, ...this.#row(name, known.state, left) });
     }
     return { total: names.length, revision: this.#revision, pin: this.#pinOf(folder), rows };
   }
@@ -73,7 +76,9 @@ export class FolderList {
     return names;
   }
 
-  #row(name: string, { node, type, sizeBytes, mtimeNs, version }: NodeState): Omit<FolderRow, "index"> {
+  /** `left`: entries that may be looked at still. */
+  #row(name: string, state: NodeState, left: { entries: number }): Omit<FolderRow, "index"> {
+    const { node, type, sizeBytes, mtimeNs, version } = state;
     const content = type === "file" && version !== 0 ? this.#deps.cache.find({ node, seq: version }) : undefined;
     const absent = content === undefined ? [] : this.#deps.cache.absent(content, { offset: 0, length: sizeBytes });
     const absentBytes = absent.reduce((sum, { length }) => sum + length, 0);
@@ -84,17 +89,20 @@ export class FolderList {
       sizeBytes,
       mtimeMs: Number(mtimeNs / NS_PER_MS),
       hereBytes: type !== "file" ? null : content === undefined || isEmpty ? 0 : sizeBytes - absentBytes,
-      pin: this.#pinOf(node),
+      pin: this.#pinOf(node, type === "folder" ? left : undefined),
       pause: this.#deps.pauses.rowOf(node),
     };
   }
 
-  #pinOf(node: number): FolderRow["pin"] {
-    const kept = this.#deps.pins.keptBy(node);
+  /** `left`: the node is a folder, of which it is looked at what of it is here, if so many entries allow it. */
+  #pinOf(node: number, left?: { entries: number }): FolderRow["pin"] {
+    const { pins } = this.#deps;
+    const kept = pins.keptBy(node);
     if (kept === undefined) return null;
     const { pin, isComplete } = kept;
-    const isOwn = pin.node === node;
-    return { path: pin.path, isOwn, isComplete, share: isOwn ? shareOf(kept) : null };
+    if (pin.node === node) return { path: pin.path, isOwn: true, isComplete, share: shareOf(kept) };
+    const share = isComplete ? 1 : left === undefined ? undefined : pins.shareHere(node, left);
+    return { path: pin.path, isOwn: false, isComplete: share === 1, share: share ?? null };
   }
 }
 
