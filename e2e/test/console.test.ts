@@ -10,6 +10,9 @@ import { barriers } from "../src/browser/axe.ts";
 import { type OpenPage, TestBrowser } from "../src/browser/browser.ts";
 import { type Device, onMount, refusalOf, run, Sandbox, type ServerProcess, waitFor } from "../src/harness/index.ts";
 
+/** Folders to choose from: more than come with one answer. */
+const CHOICES = 1_200;
+const IN_PAGE_MAX = 300;
 /** A browser beside other tests is slow. */
 const SHOWN_MS = 20_000;
 const TEST_MS = 120_000;
@@ -146,6 +149,36 @@ describe("the console", () => {
       await waitFor(isWithdrawn, SHOWN_MS, "the drive that says why");
       expect((await run("cat", [join(drive, "wall.txt")])).code).not.toBe(0);
       expect(existsSync(join(offered, "plans", "roof.txt"))).toBe(true);
+      expect(complaints).toEqual([]);
+    },
+    TEST_MS,
+  );
+
+  test(
+    "of a long folder to choose from only what is seen is in the page, and its last folder is chosen by keyboard",
+    async () => {
+      for (let at = 0; at < CHOICES; at++)
+        sandbox.makeFolder("offered", "many", `folder-${String(at).padStart(5, "0")}`);
+      const { page, complaints } = ada;
+      await go(page, "Volumes");
+      await page.getByRole("main").getByRole("button", { name: "Make a volume" }).first().click();
+      const making = page.getByRole("dialog");
+      await making.getByRole("button", { name: offered }).click();
+      await making.getByRole("button", { name: "many" }).click();
+      await making.getByRole("button", { name: "folder-00000" }).waitFor({ timeout: SHOWN_MS });
+      const folders = making.getByRole("button", { name: /^folder-/ });
+      expect(await folders.count()).toBeLessThanOrEqual(IN_PAGE_MAX);
+      expect(await making.getByRole("grid", { name: "Folder" }).getAttribute("aria-rowcount")).toBe(String(CHOICES));
+      expect(await barriers(page)).toEqual([]);
+      await folders.first().focus();
+      await page.keyboard.press("End");
+      const last = `folder-${String(CHOICES - 1).padStart(5, "0")}`;
+      await page.locator(":focus", { hasText: last }).waitFor({ timeout: SHOWN_MS });
+      expect(await folders.count()).toBeLessThanOrEqual(IN_PAGE_MAX);
+      await page.keyboard.press("Enter");
+      await making.getByText("No folders in here").waitFor({ timeout: SHOWN_MS });
+      expect(await making.getByLabel("Name").inputValue()).toBe(last);
+      await making.getByRole("button", { name: "Cancel" }).click();
       expect(complaints).toEqual([]);
     },
     TEST_MS,

@@ -5,6 +5,7 @@ import { Button } from "@runnel/shared/ui/widgets/button.tsx";
 import { Field } from "@runnel/shared/ui/widgets/field.tsx";
 import { FormDialog } from "@runnel/shared/ui/widgets/form-dialog.tsx";
 import { Empty, Pending, Skeleton } from "@runnel/shared/ui/widgets/notice.tsx";
+import { Cell, Rows } from "@runnel/shared/ui/widgets/rows.tsx";
 import type { OfferedRow } from "../../src/live/rows.ts";
 import { say, useConsole, useServerRows } from "../console.ts";
 
@@ -94,21 +95,36 @@ function FolderChooser({ trail, choose }: FolderChooserProps): ReactNode {
             {say(folder === "" ? "offeredNoneHint" : "offeredEmptyHint")}
           </Empty>
         ) : (
-          <ul>
-            {result.rows.map(({ name, path, volume }) => (
-              <li key={path}>
-                <button type="button" onClick={() => choose([...trail, path])}>
-                  <Folder size={16} aria-hidden="true" />
-                  <span className="one-line">{name}</span>
-                  {volume !== null && <span className="small quiet">{say("offeredAs", { volume })}</span>}
-                </button>
-              </li>
-            ))}
-            {!result.isWhole && <li className="small quiet">{say("listCut", { count: result.rows.length })}</li>}
-          </ul>
+          <Rows
+            key={folder}
+            label={say("volumeFolder")}
+            total={result.rows.length}
+            height={ROW_PIXELS}
+            onRange={allAreHere}
+          >
+            {(index) => <Offered row={result.rows[index]} choose={(path) => choose([...trail, path])} />}
+          </Rows>
         )}
       </div>
+      {result?.isWhole === false && <p className="small quiet">{say("listCut", { count: result.rows.length })}</p>}
     </div>
+  );
+}
+
+/** Rows are asked for with the folder, not as they are seen. */
+function allAreHere(): void {}
+
+function Offered({ row, choose }: { row: OfferedRow | undefined; choose(path: string): void }): ReactNode {
+  if (row === undefined) return null;
+  const { name, path, volume } = row;
+  return (
+    <Cell>
+      <button type="button" onClick={() => choose(path)}>
+        <Folder size={16} aria-hidden="true" />
+        <span className="one-line">{name}</span>
+        {volume !== null && <span className="small quiet">{say("offeredAs", { volume })}</span>}
+      </button>
+    </Cell>
   );
 }
 
