@@ -1,7 +1,9 @@
 // Engines behind the console, at a real server with real drives: volumes that are made while it runs, who waits for
 // whom, what is open, and connections that are ended. Looked at over the console's own calls, and on the disk.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { spawn } from "node:child_process";
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { ConnectionRow, LeaseRow, OpenFileRow, Overview, RecallRow, ViewList } from "@runnel/server/internals";
 import { type ConsolePage, openConsolePage } from "../src/harness/clients/console-page.ts";
 import {
@@ -235,3 +237,36 @@ test("who waits for whom is shown while it lasts, with what is open; a connectio
   expect(await kindOf(page.ask("disconnect", { connection: first?.key ?? "" }))).toBe("NotFound");
   expect((await sh(here, "cat report.txt && echo third > report.txt")).stdout).toBe("second\n");
 }, 120_000);
+
+test("a file that a program has open is shown so again when its client was stalled and cut off, also once it is saved", async () => {
+  const page = await openConsole();
+  const drive = sandbox.makeFolder("here");
+  writeFileSync(sandbox.path("served", "minutes.txt"), "first\n");
+  await one.mount(`${server.url}/docs`, drive);
+  expect((await sh(drive, "until cat minutes.txt; do sleep 0.1; done")).stdout).toBe("first\n");
+  const holder = spawn("bash", ["-c", 'exec 3<> "$1"; cat; echo >&3', "bash", join(drive, "minutes.txt")]);
+  try {
+    const isOpen = async (): Promise<boolean> =>
+      (await shown(page, "openFiles")).lists.openFiles.some((row) => row.path === "minutes.txt");
+    await waitFor(isOpen, 20_000, "the file to be open");
+    const cutOff = async (): Promise<void> => {
+      const [connection] = (await shown(page, "connections")).lists.connections;
+      const stalled = one.agentPid();
+      process.kill(stalled, "SIGSTOP");
+      try {
+        await page.ask("disconnect", { connection: connection?.key ?? "" });
+        await waitFor(async () => !(await isOpen()), 20_000, "nothing to be open");
+      } finally {
+        process.kill(stalled, "SIGCONT");
+      }
+    };
+    await cutOff();
+    await waitFor(isOpen, 30_000, "the file to be open again");
+    await cutOff();
+    expect((await sh(drive, "echo second > minutes.txt")).code).toBe(0);
+    await waitFor(isOpen, 30_000, "the file that was saved to be open again");
+    expect(readFileSync(sandbox.path("served", "minutes.txt"), "utf8")).toBe("second\n");
+  } finally {
+    holder.kill();
+  }
+}, 180_000);

@@ -182,6 +182,20 @@ describe("files in use", () => {
     expect(said.slice(1)).toEqual([[[5, 9]]]);
   });
 
+  test("are told of again after another connection, also what was saved here before that", async () => {
+    await keep(HELD, OLD);
+    subscriptions.opened(5, 7);
+    await clock.advance(1_000);
+    isConnected = false;
+    subscriptions.disconnected();
+    await keep(NEXT, NEW);
+    subscriptions.made(NEXT);
+    isConnected = true;
+    subscriptions.connected();
+    await clock.advance(1_000);
+    expect(said).toEqual([[[5, 7]], [[5, 9]]]);
+  });
+
   test("made here are told of once a program opens them again", async () => {
     await keep(HELD, OLD);
     subscriptions.made(HELD);

@@ -18,6 +18,8 @@ interface Subscription {
   version: number;
   /** Version that the server knows of; 0: none. */
   known: number;
+  /** The server was told of it, by this connection or one before. */
+  wasSaid: boolean;
   /** Made here and not opened since: a program that makes many files need not hear of each. */
   isOwn: boolean;
   usedMs: number;
@@ -56,14 +58,15 @@ export class PushSubscriptions {
 
   /** A save from here made the version: the server knows that it is here. */
   made({ node, seq }: VersionId): void {
-    const isKnown = (this.#files.get(node)?.known ?? 0) > 0;
-    this.#put(node, seq, isKnown ? seq : 0, !isKnown);
+    const file = this.#files.get(node);
+    this.#put(node, seq, (file?.known ?? 0) > 0 ? seq : 0, file?.wasSaid !== true);
   }
 
   #put(node: number, version: number, known: number, isOwn: boolean): void {
     if (version === 0) return;
+    const wasSaid = this.#files.get(node)?.wasSaid ?? false;
     this.#files.delete(node);
-    this.#files.set(node, { version, known, isOwn, usedMs: this.#deps.clock.bootMs() });
+    this.#files.set(node, { version, known, wasSaid, isOwn, usedMs: this.#deps.clock.bootMs() });
     const [oldest] = this.#files.keys();
     if (this.#files.size > LIMITS.wantedFiles && oldest !== undefined) this.#files.delete(oldest);
     if (known !== version) this.#arm(SUBSCRIBE_AFTER_MS);
@@ -148,7 +151,7 @@ export class PushSubscriptions {
     }
     for (const [node, file] of this.#lastUsed()) {
       changed.push([node, file.version]);
-      this.#files.set(node, { ...file, known: file.version });
+      this.#files.set(node, { ...file, known: file.version, wasSaid: true });
     }
     if (changed.length > 0 && !session.subscribe(changed)) this.disconnected();
   }
