@@ -261,6 +261,39 @@ echo mine >&3; exec 3>&-`;
 );
 
 test(
+  "of a conflict without a copy the page says why the other content cannot be opened, and offers only what works",
+  async () => {
+    const [here, elsewhere] = [sandbox.device("here"), sandbox.device("elsewhere")];
+    const [drive, theirs] = [sandbox.makeFolder("drive"), sandbox.makeFolder("theirs")];
+    await here.mount(`${server.url}/docs`, drive);
+    await elsewhere.mount(`${server.url}/docs`, theirs);
+    // A program that holds the file open while the other one writes it in place.
+    const script = `echo base > "$1/report.txt"
+exec 3<>"$1/report.txt"
+until grep -q base "$2/report.txt"; do sleep 0.1; done
+echo theirs > "$2/report.txt"
+echo mine >&3; exec 3>&-`;
+    await run("bash", ["-c", script, "bash", drive, theirs], { deadlineMs: SHOWN_MS });
+    await here.flush(drive, { up: true });
+    const { mounts } = (await here.status()) as { mounts: { conflicts: { conflictCopy: string | null }[] }[] };
+    expect(mounts[0]?.conflicts).toMatchObject([{ conflictCopy: null }]);
+    expect(readFileSync(join(served, "report.txt"), "utf8")).toMatch(/^mine/);
+    const { page: shown } = (await here.ask(["ui", "--print"])) as { page: { link: string } };
+    const { page, complaints } = await browser.open(shown.link);
+    await page.getByRole("navigation").getByRole("link", { name: "Conflicts" }).click();
+    await page.getByText("The other cannot be opened from here: it is an old version").waitFor({ timeout: SHOWN_MS });
+    await page.getByRole("button", { name: /^Actions for drive/ }).click();
+    expect(await page.getByRole("menuitem").allInnerTexts()).toEqual([
+      "Open it",
+      "Show it in its folder",
+      "I have seen to it",
+    ]);
+    expect(complaints).toEqual([]);
+  },
+  TEST_MS,
+);
+
+test(
   "settings hold over a restart of the agent: the space of a drive, and that it comes back; a server is forgotten",
   async () => {
     const drive = sandbox.makeFolder("drive");

@@ -11,7 +11,7 @@ import { nameOf } from "./home.tsx";
 
 interface Conflict {
   path: string;
-  /** Path of the other content; null: it is among the server's old versions. */
+  /** Path of the other content; null: it is among the server's old versions, which no drive can read. */
   conflictCopy: string | null;
   /** Device that saved it last; absent where a program on the server was one of the two. */
   by?: string;
@@ -114,7 +114,7 @@ function ConflictRow({ mountpoint, path, conflictCopy, by, atMs, again }: Confli
             ? []
             : [{ label: say("conflictOpenOther"), icon: file, choose: () => open(conflictCopy, false) }]),
           {
-            label: say("conflictShow"),
+            label: say(conflictCopy === null ? "conflictShowOne" : "conflictShow"),
             icon: <FolderOpen size={16} aria-hidden="true" />,
             choose: () => open(path, true),
           },

@@ -133,10 +133,12 @@ export const WORDS = {
   conflictThere: "By a program on the server and from a drive",
   conflictMine: "The other is {copy}.",
   conflictCopy: "What was saved last is {copy}.",
-  conflictOld: "The other is among the server's old versions.",
+  conflictOld:
+    "The other cannot be opened from here: it is an old version on the server, for whoever runs that to get.",
   conflictOpen: "Open it",
   conflictOpenOther: "Open the other",
   conflictShow: "Show both in their folder",
+  conflictShowOne: "Show it in its folder",
   conflictSettle: "I have seen to it",
   conflictMenu: "Actions for {path}",
 
