@@ -9,6 +9,7 @@ import { withAgent } from "../app/src/cli/agent-connection.ts";
 import { formatBytes, formatSaved } from "../app/src/cli/format.ts";
 import { askServer } from "../server/src/admin/admin-client.ts";
 import { AGENT_VERBS } from "../app/src/verbs/index.ts";
+import { quoted } from "../app/src/agent/control/quoted.ts";
 import { wireTotal } from "../app/src/agent/mount-status.ts";
 import { makeDemo } from "./demo.ts";
 import { type DemoServer, startDemoServer } from "./demo-server.ts";
@@ -18,6 +19,8 @@ const DEMO = join(ROOT, "demo");
 const DRIVE = join(ROOT, "drive");
 const SETUP = join(ROOT, ".setup");
 const DATA = join(SETUP, "demo");
+/** Folder of an agent of its own. */
+const HOME = join(SETUP, "home");
 const LIVE_MS = 1000;
 
 type AgentClient = CallClient<typeof AGENT_VERBS>;
@@ -118,10 +121,14 @@ Ctrl-C unmounts and ends everything.
 async function describePages(client: AgentClient): Promise<string> {
   const window = await client.ask("openPage", { way: "link" });
   const server = await askServer(DATA, "console", { way: "link" });
+  const runnel = quoted(join(ROOT, "node_modules/.bin/runnel"));
   return `In your browser, each once and within a minute:
 The window of your drives: ${window.opens}
 The console of the server: ${server.opens}
-New links: node_modules/.bin/runnel ui --print, node_modules/.bin/runnel console --print --data .setup/demo
+New links, from any terminal:
+
+  RUNNEL_HOME=${quoted(HOME)} ${runnel} ui --print
+  ${runnel} console --print --data ${quoted(DATA)}
 `;
 }
 
@@ -150,5 +157,5 @@ class LiveLine {
   }
 }
 
-process.env["RUNNEL_HOME"] = join(SETUP, "home");
+process.env["RUNNEL_HOME"] = HOME;
 process.exitCode = await run();

@@ -2,6 +2,7 @@
 // the disk.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { TestBrowser } from "../src/browser/browser.ts";
 import type { Page } from "playwright-core";
@@ -331,6 +332,27 @@ test(
     await later.page.getByRole("alertdialog").getByRole("button", { name: "Forget" }).click();
     await later.page.getByText("No drive is mapped").waitFor({ timeout: SHOWN_MS });
     expect(await device.status()).toMatchObject({ mounts: [], lost: [], resting: [] });
+  },
+  TEST_MS,
+);
+
+test(
+  "the file that runnel ui starts the browser with opens the window, and is gone then",
+  async () => {
+    // Stands in for the program that starts the browser: it writes down what it is given.
+    const bin = sandbox.makeFolder("bin");
+    writeFileSync(join(bin, "xdg-open"), `#!/bin/sh\nprintf %s "$1" > '${bin}/opened'\n`, { mode: 0o755 });
+    const mine = sandbox.device("mine", { PATH: `${bin}:${process.env["PATH"]}` });
+    expect(await mine.ask(["ui"])).toMatchObject({ page: { isOpened: true } });
+    const file = readFileSync(join(bin, "opened"), "utf8");
+    const { page, complaints } = await browser.open(pathToFileURL(file).href);
+    await page.getByText("No drive is mapped").waitFor({ timeout: SHOWN_MS });
+    expect([new URL(page.url()).protocol, existsSync(file)]).toEqual(["http:", false]);
+    // The session stays in this tab.
+    await page.getByRole("navigation").getByRole("link", { name: "Settings" }).click();
+    await page.reload();
+    await page.getByText("None yet. An invite makes this computer known to one.").waitFor({ timeout: SHOWN_MS });
+    expect(complaints).toEqual([]);
   },
   TEST_MS,
 );
