@@ -1,8 +1,10 @@
 // Drives as a person sees them: the ledger against the bytes that the emulator counts between the processes, and
 // transfers while they go on.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { Control, Sandbox, noise, onMount, quiet, waitFor } from "../src/harness/index.ts";
+import { Control, LAUNCHER, Sandbox, noise, onMount, quiet, waitFor } from "../src/harness/index.ts";
 import type { Device, LinkEmulator, LinkShape, ServerProcess } from "../src/harness/index.ts";
 
 const MB = 1_000_000;
@@ -156,3 +158,75 @@ describe("a transfer", () => {
     expect(Math.abs(total.sentBytes + total.receivedBytes - crossed) / crossed).toBeLessThan(0.01);
   }, 120_000);
 });
+
+describe("runnel status --watch", () => {
+  /** Starts it in a pipe; `said` grows. */
+  function watch(...args: string[]): { child: ChildProcess; said: () => string[] } {
+    const child = spawn(process.execPath, [LAUNCHER, "status", "--watch", ...args], {
+      env: device.env,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let text = "";
+    child.stdout?.setEncoding("utf8").on("data", (more: string) => (text += more));
+    return { child, said: () => text.split("\n").slice(0, -1) };
+  }
+
+  test("says each new sentence once, to programs the parts of the view, until Ctrl-C or the end of the agent", async () => {
+    await mountThrough({});
+    const [lines, parts] = [watch(), watch("--json")];
+    const saved = "Everything is saved on the server.";
+    const sentences = (): string[] =>
+      parts.said().flatMap((line) => {
+        const part = JSON.parse(line) as { snapshot?: View; changes?: Partial<View> };
+        return [(part.snapshot ?? part.changes)?.head?.sentence ?? []].flat();
+      });
+    for (const said of [lines.said, sentences])
+      await waitFor(() => said().includes(saved), 20_000, "the state of before");
+    await server.kill();
+    for (const said of [lines.said, sentences])
+      await waitFor(() => said().at(-1)?.startsWith("Offline."), 20_000, "the outage");
+    await server.stop();
+    server = await sandbox.startServer({
+      volumes: { docs: sandbox.path("served") },
+      listen: new URL(server.url).host,
+      data: sandbox.path("data"),
+    });
+    for (const said of [lines.said, sentences])
+      await waitFor(() => said().at(-1) === saved, 20_000, "the line to be back");
+    const all = lines.said();
+    expect(all.filter((line, at) => line === all[at - 1])).toEqual([]);
+    expect(parts.said()[0]).toContain(drive);
+
+    const [first, second] = [once(lines.child, "exit"), once(parts.child, "exit")];
+    lines.child.kill("SIGINT");
+    expect(await first).toEqual([null, "SIGINT"]);
+    await device.ask(["stop", "--force"]);
+    expect(await second).toEqual([0, null]);
+  }, 120_000);
+
+  test("on a terminal draws one screen anew, in full where the width is not known: the sentence, the drive, what moves", async () => {
+    await mountThrough({ upBitsPerSecond: 8e6, downBitsPerSecond: 8e6, rttMs: 20 });
+    // This terminal says 0 for its width.
+    const command = `${process.execPath} ${LAUNCHER} status --watch`;
+    const child = spawn("script", ["-qec", command, "/dev/null"], {
+      env: device.env,
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    let text = "";
+    child.stdout.setEncoding("utf8").on("data", (more: string) => (text += more));
+    await waitFor(() => text.includes(drive), 20_000, "the drive");
+    writeFileSync(sandbox.path("big.bin"), noise(4 * MB, 1));
+    const copying = onMount('cp "$2" "$1/big.bin"', [drive, sandbox.path("big.bin")], { deadlineMs: 30_000 });
+    await waitFor(() => /up {4}big\.bin\r\n +\[#+ *\] \d+ %\r\n/.test(text), 20_000, "the file that is sent");
+    await copying;
+    // It goes back to the first line of the screen, and clears what was there.
+    expect(text).toContain("\u001B[6A\r\u001B[J");
+    const ended = once(child, "exit");
+    child.stdin.end("\u0003");
+    await ended;
+  }, 120_000);
+});
+
+interface View {
+  head: { sentence: string };
+}

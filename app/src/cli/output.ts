@@ -12,6 +12,8 @@ export interface Sinks {
   stdin?: AsyncIterable<string | Uint8Array> & { isTTY?: boolean };
 }
 
+/** Width of a terminal that says none, or 0 as some do. */
+const COLUMNS_UNKNOWN = 80;
 /** Moves to the start of the line and clears it (ECMA-48). */
 const TO_LINE_START = "\r\u001B[K";
 
@@ -73,7 +75,7 @@ export class Output {
   screen(lines: readonly string[]): boolean {
     const { stdout } = this.#sinks;
     if (this.isJson || stdout.isTTY !== true) return false;
-    const columns = (stdout.columns ?? 80) - 1;
+    const columns = (stdout.columns || COLUMNS_UNKNOWN) - 1;
     // A line that wraps would be two.
     const shown = lines.map((line) => printable(line).slice(0, columns));
     const up = this.#screenLines > 0 ? `\u001B[${this.#screenLines}A` : "";
