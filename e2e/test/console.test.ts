@@ -157,8 +157,8 @@ describe("the console", () => {
   test(
     "of a long folder to choose from only what is seen is in the page, and its last folder is chosen by keyboard",
     async () => {
-      for (let at = 0; at < CHOICES; at++)
-        sandbox.makeFolder("offered", "many", `folder-${String(at).padStart(5, "0")}`);
+      for (let number = 0; number < CHOICES; number++)
+        sandbox.makeFolder("offered", "many", `folder-${String(number).padStart(5, "0")}`);
       const { page, complaints } = ada;
       await go(page, "Volumes");
       await page.getByRole("main").getByRole("button", { name: "Make a volume" }).first().click();

@@ -154,6 +154,7 @@ test("[W181] what says and changes nothing of the tree does not wait", async () 
   expect(VOLUME_REQUEST_NAMES.filter((name) => !waits(name)).toSorted()).toEqual([
     "detach",
     "newNodes",
+    "openers",
     "settle",
     "space",
     "status",
