@@ -169,6 +169,24 @@ describe("an operation after others", () => {
   });
 });
 
+test("[W190] changes are executed in the order in which they came, whatever each of them has to ask first", async () => {
+  const [folder, file] = [one.newNode(), one.newNode()];
+  const at = { folder, name: "f", node: file };
+  const answers = [
+    one.start("make", { folder: ROOT_NODE, name: "d", node: folder, attributes: one.attributes("folder") }),
+    one.start("make", { ...at, attributes: one.attributes("file") }),
+    one.start("setAttr", { node: file, change: { mode: 0o600 } }),
+    one.start("link", { node: file, folder: ROOT_NODE, name: "link" }),
+    one.start("rename", { ...at, toFolder: folder, toName: "g", how: "keep" }),
+    one.start("remove", { folder: ROOT_NODE, name: "link", node: file, isFolder: false }),
+    one.start("remove", { ...at, name: "g", isFolder: false }),
+    one.start("remove", { folder: ROOT_NODE, name: "d", node: folder, isFolder: true }),
+  ];
+  const seqs = (await wire.rig.run(Promise.all(answers))).map(({ seq }) => seq);
+  expect(seqs).toEqual(seqs.toSorted((earlier, later) => earlier - later));
+  expect(await wire.rig.volume.meta.lookup(ROOT_NODE, "d")).toBeUndefined();
+});
+
 test("[limit nodesAtOnce] a client is given as many node ids as it asks for, once, and not more than its limit", async () => {
   const [first, count] = (await one.call("newNodes", { count: LIMITS.nodesAtOnce })) as [number, number];
   expect(count).toBe(LIMITS.nodesAtOnce);
