@@ -4,13 +4,21 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL(".", import.meta.url));
 
+/** Expression by which tests find whether they are to do more. */
+const LONG = 'process.env["RUNNEL_LONG"]';
+
 /**
  * The tests that only `npm run test:long` runs, and those that do more in it; all others prove the same in `npm test`.
+ * `isAlone`: of these those that measure time, which ask for that word; else the others.
  */
-function inLongRun() {
+function inLongRun(isAlone) {
   const tests = globSync("{app,native,server,shared,e2e}/test/**/*.test.ts", { cwd: root });
   return tests
-    .filter((path) => path.endsWith(".long.test.ts") || readFileSync(`${root}${path}`, "utf8").includes("RUNNEL_LONG"))
+    .filter((path) => {
+      const text = readFileSync(`${root}${path}`, "utf8");
+      const isLong = path.endsWith(".long.test.ts") || text.includes(LONG);
+      return isLong && text.includes(`${LONG} === "alone"`) === isAlone;
+    })
     .map((path) => `<rootDir>/${path}`);
 }
 
@@ -21,7 +29,7 @@ process.env.NODE_COMPILE_CACHE ??= `${root}.setup/compiled`;
 
 export default {
   testEnvironment: "<rootDir>/scripts/jest-captured-output.cjs",
-  testMatch: isLong ? inLongRun() : ["**/test/**/*.test.ts"],
+  testMatch: isLong ? inLongRun(process.env.RUNNEL_LONG === "alone") : ["**/test/**/*.test.ts"],
   testPathIgnorePatterns: [
     "/node_modules/",
     "/native/build/",

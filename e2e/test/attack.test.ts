@@ -12,7 +12,7 @@ import { type Device, Sandbox, type ServerProcess, onMount, watchMemory } from "
 import { bareConnection } from "../src/harness/clients/wire-client.ts";
 
 const ATTACKER = fileURLToPath(new URL("../src/attack/attacker.ts", import.meta.url));
-const LONG = process.env["RUNNEL_LONG"] === "1";
+const LONG = process.env["RUNNEL_LONG"] === "alone";
 const LASTS_MS = LONG ? 30_000 : 1_500;
 const BEFORE_MS = LONG ? 1_000 : 250;
 const ASK_EVERY_MS = 10;
