@@ -19,8 +19,8 @@ interface NumberedRequest extends Numbered {
 
 /**
  * Makes the handler of a change that is one operation on the tree, known once those before it have been executed. What
- * came earlier is in the commit queue by then, unless it waits for others itself: no handler awaits anything else before
- * it submits [W190].
+ * came earlier is in the commit queue by then, unless it waits for others itself: no handler awaits anything else
+ * before it submits [W190].
  */
 function asHandler<Request extends NumberedRequest>(
   asOperation: (request: Request, results: Results) => Operation,
