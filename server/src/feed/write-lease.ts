@@ -3,6 +3,7 @@
 // the holder's lease has run out.
 import type { Clock, Timer } from "@runnel/shared";
 import type { Holder } from "./holder.ts";
+import { SlowDevices } from "./slow-devices.ts";
 
 export interface WriteLeaseDeps {
   clock: Clock;
@@ -20,6 +21,8 @@ export type Acquired = { isGranted: true; isContinued: boolean } | { isGranted: 
 interface Recall {
   released: PromiseWithResolvers<void>;
   begunMs: number;
+  /** When another device began to wait; undefined while only further instances of the holder's own do. */
+  othersSinceMs: number | undefined;
   /** When it was recalled, or its holder last sent a change: it is at work. */
   progressMs: number;
   timer: Timer | undefined;
@@ -41,6 +44,8 @@ export class WriteLease {
   /** It is known from before a restart, and may have been given up since it was recorded. */
   #isRestored = false;
   #recall: Recall | undefined;
+  /** Devices for which others waited too long when it was recalled. */
+  readonly #slowDevices = new SlowDevices(RECALL_MS_MAX);
   /** When it was recalled last, on the boot clock. */
   #recalledMs: number[] = [];
 
@@ -58,6 +63,7 @@ export class WriteLease {
   now(): Holder | undefined {
     const holder = this.#holder;
     if (holder === undefined || holder.hasLease(this.#deps.clock.bootMs())) return holder;
+    this.#countRecall(holder);
     this.#holder = undefined;
     this.#end();
     this.#deps.ranOut(holder);
@@ -74,6 +80,7 @@ export class WriteLease {
     }
     if (other !== undefined || !holder.followsAll || !holder.hasLease(nowMs) || this.#deps.isShared(holder))
       return { isGranted: false, retryAfterMs: RETRY_MS };
+    if (!this.#slowDevices.mayHoldLease(holder.device, nowMs)) return { isGranted: false, retryAfterMs: CONTENDED_MS };
     this.#recalledMs = this.#recalledMs.filter((recalledMs) => nowMs - recalledMs < CONTENDED_MS);
     const [oldest] = this.#recalledMs;
     if (oldest !== undefined && this.#recalledMs.length >= RECALLS_MAX)
@@ -94,6 +101,7 @@ export class WriteLease {
   /** Called when its holder has given it up, with its lease or alone. Harmless for anybody else. */
   release(holder: Holder): void {
     if (this.#holder !== holder) return;
+    this.#countRecall(holder);
     this.#holder = undefined;
     this.#end();
   }
@@ -125,7 +133,7 @@ export class WriteLease {
     if (!this.isHeldByOther(asker)) return;
     const end = this.#sayTo(asker);
     try {
-      while (this.isHeldByOther(asker)) await this.#beginRecall().released.promise;
+      while (this.isHeldByOther(asker)) await this.#beginRecall(asker).released.promise;
     } finally {
       end();
     }
@@ -136,16 +144,34 @@ export class WriteLease {
     this.#end();
   }
 
-  #beginRecall(): Recall {
-    if (this.#recall !== undefined) return this.#recall;
+  #beginRecall(asker: Holder): Recall {
+    const recall = this.#recall ?? this.#newRecall();
+    if (asker.device !== this.#holder?.device) recall.othersSinceMs ??= this.#deps.clock.bootMs();
+    return recall;
+  }
+
+  #newRecall(): Recall {
     const nowMs = this.#deps.clock.bootMs();
     this.#recalledMs.push(nowMs);
     const released = Promise.withResolvers<void>();
-    const recall: Recall = { released, begunMs: nowMs, progressMs: nowMs, timer: undefined };
+    const recall: Recall = {
+      released,
+      begunMs: nowMs,
+      othersSinceMs: undefined,
+      progressMs: nowMs,
+      timer: undefined,
+    };
     this.#recall = recall;
     this.#holder?.sender?.recall?.();
     this.#watch(recall);
     return recall;
+  }
+
+  /** Counts for the holder's device how long others waited. */
+  #countRecall({ device }: Holder): void {
+    const fromMs = this.#recall?.othersSinceMs;
+    if (fromMs === undefined) return;
+    this.#slowDevices.waited(device, { fromMs, toMs: this.#deps.clock.bootMs(), termMs: RECALL_MS_MAX });
   }
 
   /** The lease runs out by itself, unless it is renewed meanwhile. */

@@ -191,6 +191,35 @@ describe("the write lease", () => {
     expect(acquire(scene, one)).toEqual(GRANTED);
   });
 
+  test.each([
+    ["others waited", "of other"],
+    ["instances of its own waited", "of one"],
+  ])("[W180] is refused to a device for whose recalls others waited too long: here %s", async (_case, device) => {
+    const scene = new Scene();
+    const one = scene.follower("one", "all");
+    const asker = new Follower(scene.feed, "other", 0, undefined, device);
+    const granted: boolean[] = [];
+    let seq = 0;
+    for (let round = 0; round < 5; round++) {
+      one.renew();
+      granted.push(scene.feed.writeLease.acquire(one.holder).isGranted);
+      await waiterFor(scene, asker);
+      for (let step = 0; step < 5; step++) {
+        await scene.clock.advance(10_000);
+        one.renew();
+        await scene.commit(changeOf(++seq, 1), one);
+        one.ack(seq);
+      }
+      scene.feed.writeLease.release(one.holder);
+      await scene.clock.advance(20_000);
+    }
+    const isOwn = device === "of one";
+    expect(granted).toEqual([true, true, true, isOwn, isOwn]);
+    await scene.clock.advance(10 * MINUTE_MS);
+    one.renew();
+    expect(acquire(scene, one)).toEqual(GRANTED);
+  });
+
   test("[W182] says to who waits whom for, again and again", async () => {
     const scene = new Scene();
     const one = scene.follower("one", "all");
