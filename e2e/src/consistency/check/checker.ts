@@ -122,7 +122,7 @@ class Checker {
     if (kind === "write") return content === undefined ? 0 : this.truth.firstWith(content);
     const at = kind === "rename" || kind === "link" ? (toPath ?? "") : path;
     const name = last(at);
-    const op = kind === "create" ? "make" : kind === "removeTree" ? "remove" : kind;
+    const op = operationOf(kind);
     const during = (each: Committed): boolean =>
       each.atMs >= call.beganMs &&
       (this.times.isAsync === true ? this.isLater(each, call, at) : each.atMs <= call.endedMs);
@@ -137,7 +137,7 @@ class Checker {
     const isSame = (each: Call): boolean =>
       each !== call &&
       each.client === call.client &&
-      each.kind === kind &&
+      operationOf(each.kind) === op &&
       each.path === path &&
       each.toPath === toPath;
     if (this.calls.some((each) => isSame(each) && each.began > call.began && each.began < taken.step)) return 0;
@@ -408,6 +408,12 @@ class Checker {
     if (call.kind !== "write" && call.kind !== "remove" && call.kind !== "rename") return false;
     return [call.path, call.toPath ?? call.path].some((path) => this.isOneOf({ ...call, path }, nodes));
   }
+}
+
+/** Returns the operation that a change comes to. */
+function operationOf(kind: Call["kind"]): string {
+  if (kind === "create") return "make";
+  return kind === "removeTree" ? "remove" : kind;
 }
 
 /** The change may have had a part in what is seen. */
