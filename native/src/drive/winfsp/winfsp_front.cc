@@ -164,12 +164,13 @@ void WinfspFront::Replace(Opened* opened, uint64_t id) {
 }
 
 void WinfspFront::RemoveAll() {
+  // An answer under way may open or close something yet.
+  core_.AwaitAnswers();
   std::unordered_set<Opened*> left;
   {
     const std::lock_guard lock(opened_mutex_);
     left = opened_;
   }
-  core_.AwaitAnswers();
   for (Opened* opened : left) Remove(opened);
   core_.ReleaseAll();
 }
