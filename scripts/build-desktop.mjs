@@ -5,15 +5,28 @@ import { cpSync, existsSync, globSync, rmSync, statSync, writeFileSync } from "n
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { compiledCatalogues } from "./catalogues.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const OUT = join(ROOT, "app/dist");
 const MAIN = join(ROOT, "app/src/main");
 const MANIFEST = join(OUT, "package.json");
-const SOURCES = ["app/src/{main,agent,verbs}/**", "shared/src/**", "app/package.json", "scripts/build-desktop.mjs"];
+const SOURCES = [
+  "app/src/{main,agent,verbs}/**",
+  "shared/{src,ui}/**",
+  "app/package.json",
+  "scripts/{build-desktop,catalogues}.mjs",
+];
 
 /** Chromium's and Node's versions in Electron 33 are the oldest that the bundle has to run on. */
-const SHARED = { bundle: true, platform: "node", target: ["node20.18"], external: ["electron"], logLevel: "warning" };
+const SHARED = {
+  bundle: true,
+  platform: "node",
+  target: ["node20.18"],
+  external: ["electron"],
+  define: { "process.env.NODE_ENV": '"production"' },
+  logLevel: "warning",
+};
 
 /** Modules of ours do nothing when they are imported: of those that are not used, nothing is in the bundle. */
 const ownModules = {
@@ -35,7 +48,12 @@ function isCurrent() {
 
 if (!isCurrent()) {
   rmSync(OUT, { recursive: true, force: true });
-  const main = { ...SHARED, entryPoints: [join(MAIN, "electron/main.ts")], format: "esm", plugins: [ownModules] };
+  const main = {
+    ...SHARED,
+    entryPoints: [join(MAIN, "electron/main.ts")],
+    format: "esm",
+    plugins: [compiledCatalogues(), ownModules],
+  };
   await build({ ...main, outfile: join(OUT, "main.mjs") });
   const preload = { ...SHARED, entryPoints: [join(MAIN, "electron/preload.ts")], format: "cjs" };
   await build({ ...preload, outfile: join(OUT, "preload.cjs") });

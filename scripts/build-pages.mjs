@@ -5,10 +5,10 @@
 import { existsSync, globSync, statSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { compileMessage } from "@lingui/message-utils/compileMessage";
 import { build } from "esbuild";
+import { compiledCatalogues } from "./catalogues.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** Folder of a page → its title. */
@@ -18,20 +18,7 @@ const { pseudo: pseudoFolder, "if-older": isIfOlder = false } = parseArgs({
   options: { pseudo: { type: "string" }, "if-older": { type: "boolean" } },
 }).values;
 
-/** Turns a catalogue of messages into a module of compiled ones. */
-const catalogues = {
-  name: "catalogues",
-  setup({ onLoad }) {
-    onLoad({ filter: /\/words\/\w+\.ts$/ }, async ({ path }) => {
-      const { WORDS } = await import(pathToFileURL(path).href);
-      const compiled = Object.entries(WORDS).map(([id, message]) => [
-        id,
-        compileMessage(pseudoFolder === undefined ? message : pseudo(message)),
-      ]);
-      return { contents: `export const WORDS = ${JSON.stringify(Object.fromEntries(compiled))};`, loader: "js" };
-    });
-  },
-};
+const catalogues = compiledCatalogues(pseudoFolder === undefined ? undefined : pseudo);
 
 const ACCENTS = {
   a: "á",
@@ -112,12 +99,8 @@ ${style}
 function isCurrent(folder) {
   const page = join(ROOT, folder, "dist/index.html");
   if (!isIfOlder || !existsSync(page)) return false;
-  const sources = [
-    ...globSync([`${folder}/*`, `${folder}/{parts,views,words}/**`, "shared/ui/**", "package-lock.json"], {
-      cwd: ROOT,
-    }),
-    "scripts/build-pages.mjs",
-  ];
+  const patterns = [`${folder}/*`, `${folder}/{parts,views,words}/**`, "shared/ui/**", "package-lock.json"];
+  const sources = globSync([...patterns, "scripts/{build-pages,catalogues}.mjs"], { cwd: ROOT });
   const builtMs = statSync(page).mtimeMs;
   return sources.every((path) => path.endsWith("/dist") || statSync(join(ROOT, path)).mtimeMs < builtMs);
 }

@@ -1,6 +1,7 @@
 // The agent as the desktop app knows it: how its drives are, or why it does not say.
 import type { Head } from "../agent/view/head.ts";
 import type { MountStatus } from "../agent/mount-status.ts";
+import { say } from "./say.ts";
 
 export type DriveFacts = Pick<
   MountStatus,
@@ -44,11 +45,11 @@ export function headOfState(state: AgentState): Head {
     case "live":
       return state.head;
     case "starting":
-      return { state: "working", sentence: "Runnel is starting.", next: null, act: null };
+      return { state: "working", sentence: say("starting"), next: null, act: null };
     case "stopped":
-      return { state: "paused", sentence: "Runnel was stopped.", next: "Choose Start in the menu.", act: null };
+      return { state: "paused", sentence: say("stopped"), next: say("stoppedNext"), act: null };
     case "failed":
-      return { state: "attention", sentence: state.sentence, next: "It is tried again by itself.", act: null };
+      return { state: "attention", sentence: state.sentence, next: say("failedNext"), act: null };
   }
 }
 

@@ -5,6 +5,7 @@ import { applied, type CallClient, type Clock, isRunnelError, RunnelError } from
 import type { ViewState } from "../agent/view/view-state.ts";
 import type { AGENT_TABLE } from "./agent-table.ts";
 import type { AgentState } from "./agent-state.ts";
+import { say } from "./say.ts";
 
 /** Delay before an agent that was killed, or did not start, is started again; doubled each time. */
 export const RETRY_MS = 500;
@@ -12,11 +13,7 @@ export const RETRY_MS_MAX = 60_000;
 /** An agent that lived so long did not end because of how it was started. */
 export const STEADY_MS = 60_000;
 
-const ENDED = {
-  kind: "failed",
-  why: "ended",
-  sentence: "The agent ended unexpectedly. It is started again.",
-} satisfies AgentState;
+const ENDED = { kind: "failed", why: "ended", sentence: say("agentEnded") } satisfies AgentState;
 
 export type AgentClient = Pick<CallClient<typeof AGENT_TABLE>, "ask" | "close">;
 
@@ -95,8 +92,7 @@ export class AgentWatch {
       await start();
       client = await connect();
     }
-    if (client === undefined)
-      throw new RunnelError("Unavailable", "reach the agent", "The agent does not answer. It is tried again.");
+    if (client === undefined) throw new RunnelError("Unavailable", "reach the agent", say("agentSilent"));
     if (this.#isClosed) {
       client.close();
       return;

@@ -7,6 +7,7 @@ import { inviteAmong } from "./invite-link.ts";
 import { Notices } from "./notices.ts";
 import type { Shell, WindowKind } from "./shell.ts";
 import { endOfPause, type PauseEnd } from "./pause-ends.ts";
+import { say } from "./say.ts";
 import { type Route, trayMenu } from "./tray-menu.ts";
 
 /** Word of the command line: no window at first. */
@@ -51,7 +52,7 @@ export class Desktop {
       changed: (state) => this.#changed(state),
       restarted: (mapped, missing) => this.#restarted(mapped, missing),
       missing: (count) =>
-        this.#notices.tell({ title: "Not All Drives Are Mapped", body: missingOf(count), opens: "/" }),
+        this.#notices.tell({ title: say("missingTitle"), body: say("missing", { count }), opens: "/" }),
     });
   }
 
@@ -70,7 +71,7 @@ export class Desktop {
   /** The app was started again, or the system handed it a link: shows what the words ask for. */
   startedAgain(words: readonly string[]): void {
     const found = inviteAmong(words);
-    if (found !== undefined && "problem" in found) this.#deps.shell.tell("Not an Invite", found.problem);
+    if (found !== undefined && "problem" in found) this.#deps.shell.tell(say("notInviteTitle"), found.problem);
     else if (found !== undefined) this.#open("full", "/add", found.invite);
     else if (!words.includes(QUIET)) this.#open("full", "/");
   }
@@ -101,7 +102,7 @@ export class Desktop {
 
   /** Tells once that there is no agent, and again whenever a person asked for one. */
   #tellFailure(sentence: string): void {
-    const title = "Runnel Cannot Start";
+    const title = say("cannotStartTitle");
     if (this.#pending !== undefined) this.#deps.shell.tell(title, sentence);
     else if (!this.#hasToldFailure) this.#notices.tell({ title, body: sentence, opens: "/" });
     this.#pending = undefined;
@@ -109,9 +110,8 @@ export class Desktop {
   }
 
   #restarted(mapped: number, missing: number): void {
-    const drives = mapped === 1 ? "The drive is back." : `${mapped} drives are back.`;
-    const body = missing > 0 ? missingOf(missing) : mapped > 0 ? drives : "No drive was mapped.";
-    this.#notices.tell({ title: "Runnel was started again", body, opens: "/" });
+    const body = missing > 0 ? say("missing", { count: missing }) : say("restarted", { count: mapped });
+    this.#notices.tell({ title: say("restartedTitle"), body, opens: "/" });
   }
 
   #show(): void {
@@ -155,7 +155,7 @@ export class Desktop {
 
   async #openFolder(mountpoint: string): Promise<void> {
     const problem = await this.#deps.shell.openFolder(mountpoint);
-    if (problem !== undefined) this.#deps.shell.tell("The Folder Was Not Opened", problem);
+    if (problem !== undefined) this.#deps.shell.tell(say("folderClosedTitle"), problem);
   }
 
   async #unmount(mountpoint: string): Promise<void> {
@@ -186,11 +186,7 @@ export class Desktop {
   #attempt(work: () => Promise<void>): void {
     void work().catch((error: unknown) => {
       if (!isRunnelError(error)) throw error;
-      this.#deps.shell.tell("That Did Not Work", error.message);
+      this.#deps.shell.tell(say("failedTitle"), error.message);
     });
   }
-}
-
-function missingOf(count: number): string {
-  return `${count === 1 ? "One drive is" : `${count} drives are`} not mapped: map again from the menu of the icon.`;
 }

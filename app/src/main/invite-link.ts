@@ -2,6 +2,7 @@
 // secret, and comes from whoever made a person click: it is handed to the form that asks, and nothing else is done
 // with it.
 import { isRunnelError, parseInvite } from "@runnel/shared";
+import { say } from "./say.ts";
 
 /** @returns the invite; a sentence when it is broken; undefined when no word is one. */
 export function inviteAmong(words: readonly string[]): { invite: string } | { problem: string } | undefined {
@@ -11,7 +12,7 @@ export function inviteAmong(words: readonly string[]): { invite: string } | { pr
     parseInvite(link);
     return { invite: link };
   } catch (error) {
-    if (isRunnelError(error)) return { problem: "This link is not a whole invite. Ask for a new one." };
+    if (isRunnelError(error)) return { problem: say("notInvite") };
     throw error;
   }
 }

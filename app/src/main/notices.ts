@@ -3,6 +3,7 @@
 // app started is on the icon, and is not notified of. Never a flood: a few at a time, then one that counts the rest.
 import type { Clock, Timer } from "@runnel/shared";
 import { type DriveFacts, nameOf } from "./agent-state.ts";
+import { say } from "./say.ts";
 import type { Route } from "./tray-menu.ts";
 
 export interface Notice {
@@ -75,35 +76,39 @@ export class Notices {
     for (const { timer } of this.#drives.values()) timer?.cancel();
   }
 
-  #compare(drive: DriveFacts, before: KnownDrive): KnownDrive {
-    const now = factsOf(drive);
-    const name = nameOf(drive.mountpoint);
+  #compare(facts: DriveFacts, before: KnownDrive): KnownDrive {
+    const now = factsOf(facts);
+    const drive = nameOf(facts.mountpoint);
     const paths = [...now.conflicts].filter((path) => !before.conflicts.has(path));
     const [first] = paths;
     if (paths.length === 1 && first !== undefined)
-      this.tell({ title: `${nameOf(first)} was changed twice`, body: conflictOf(name, first), opens: "/conflicts" });
+      this.tell({
+        title: say("conflictTitle", { name: nameOf(first) }),
+        body: say("conflict", { path: first, drive }),
+        opens: "/conflicts",
+      });
     else if (paths.length > 1)
       this.tell({
-        title: `${paths.length} files were changed twice`,
-        body: `They were changed in two places, in ${name}. Both versions of each are kept.`,
+        title: say("conflictsTitle", { count: paths.length }),
+        body: say("conflicts", { drive }),
         opens: "/conflicts",
       });
     if (now.refusal !== null && before.refusal === null)
-      this.tell({ title: `${name} needs you`, body: now.refusal, opens: "/" });
+      this.tell({ title: say("refusedTitle", { drive }), body: now.refusal, opens: "/" });
     if (now.reminders > before.reminders)
       this.tell({
-        title: `${drive.pause === null ? `A part of ${name}` : name} is still paused`,
-        body: drive.sentence,
+        title: say(facts.pause === null ? "partStillPausedTitle" : "stillPausedTitle", { drive }),
+        body: facts.sentence,
         opens: "/",
       });
     for (const [likeness, problem] of now.problems)
-      if (!before.problems.has(likeness)) this.tell({ title: `${name} has a problem`, body: problem, opens: "/" });
-    return { ...now, ...this.#followLine(drive, before) };
+      if (!before.problems.has(likeness))
+        this.tell({ title: say("problemTitle", { drive }), body: problem, opens: "/" });
+    return { ...now, ...this.#followLine(facts, before) };
   }
 
-  #followLine(drive: DriveFacts, { timer, isToldOffline }: KnownDrive): Pick<KnownDrive, "timer" | "isToldOffline"> {
-    const { mountpoint, state, refusal, pause, unsentFiles, unsentNames } = drive;
-    const name = nameOf(mountpoint);
+  #followLine(facts: DriveFacts, { timer, isToldOffline }: KnownDrive): Pick<KnownDrive, "timer" | "isToldOffline"> {
+    const { mountpoint, state, refusal, pause, unsentFiles, unsentNames } = facts;
     if (state === "offline" && refusal === null && pause === null) {
       if (isToldOffline) return { timer: undefined, isToldOffline };
       return { timer: timer ?? this.#clock.after(OFFLINE_MS, () => this.#lost(mountpoint)), isToldOffline };
@@ -111,8 +116,8 @@ export class Notices {
     timer?.cancel();
     if (isToldOffline && state !== "offline")
       this.tell({
-        title: `${name} is back`,
-        body: unsentFiles + unsentNames === 0 ? "Everything is saved on the server." : "What waited is being sent.",
+        title: say("backTitle", { drive: nameOf(mountpoint) }),
+        body: say(unsentFiles + unsentNames === 0 ? "backSaved" : "backSending"),
         opens: "/",
       });
     return { timer: undefined, isToldOffline: isToldOffline && state === "offline" };
@@ -122,8 +127,8 @@ export class Notices {
     const known = this.#drives.get(mountpoint);
     if (known === undefined) return;
     this.#drives.set(mountpoint, { ...known, timer: undefined, isToldOffline: true });
-    const body = "The server does not answer. Files that are kept here can be read; what you change is sent later.";
-    this.tell({ title: `${nameOf(mountpoint)} is offline`, body, opens: "/" });
+    const drive = nameOf(mountpoint);
+    this.tell({ title: say("offlineTitle", { drive }), body: say("offline"), opens: "/" });
   }
 
   #endWindow(): void {
@@ -132,8 +137,7 @@ export class Notices {
     this.#shown = 0;
     this.#held = 0;
     if (held === 0) return;
-    const title = held === 1 ? "One more thing happened" : `${held} more things happened`;
-    this.tell({ title, body: "Open Runnel to see them.", opens: "/" });
+    this.tell({ title: say("moreTitle", { count: held }), body: say("more"), opens: "/" });
   }
 }
 
@@ -154,8 +158,4 @@ function factsOf({ conflicts, problems, refusal, pause, pausedFolders }: DriveFa
     refusal,
     reminders: pausedFolders.reduce((sum, { reminders }) => sum + reminders, pause?.reminders ?? 0),
   };
-}
-
-function conflictOf(drive: string, path: string): string {
-  return `${path} in ${drive} was changed in two places. Both are kept: compare them.`;
 }

@@ -2,6 +2,7 @@
 import type { AgentState, DriveFacts, Place } from "./agent-state.ts";
 import { headOfState, nameOf } from "./agent-state.ts";
 import { PAUSE_ENDS, type PauseEnd } from "./pause-ends.ts";
+import { say } from "./say.ts";
 import type { Menu, MenuItem } from "./shell.ts";
 
 /** Routes of the window. */
@@ -25,48 +26,41 @@ const LABEL_CHARACTERS_MAX = 80;
 /** `startsAtLogin`: undefined where that cannot be set. */
 export function trayMenu(state: AgentState, startsAtLogin: boolean | undefined, acts: MenuActs): Menu {
   const [drives, lost] = state.kind === "live" ? [state.drives, state.lost] : [[], []];
-  const conflicts = drives.reduce((sum, drive) => sum + drive.conflicts.length, 0);
+  const count = drives.reduce((sum, drive) => sum + drive.conflicts.length, 0);
   const page = (label: string, route: Route): MenuItem => ({ label, act: () => acts.open(route) });
   return [
     [
       { label: short(headOfState(state).sentence) },
-      page("Open Runnel", "/"),
-      ...(state.kind === "stopped" ? [{ label: "Start", act: () => acts.startAgent() }] : []),
+      page(say("menuOpen"), "/"),
+      ...(state.kind === "stopped" ? [{ label: say("menuStart"), act: () => acts.startAgent() }] : []),
     ],
     [
       ...drives.map((drive) => driveItem(drive, acts)),
       ...lost.map((place) => lostItem(place, acts)),
-      ...(drives.length > 1 ? [pauseItem(drives, undefined, "All Drives", acts)] : []),
-      page("Add a Drive…", "/add"),
+      ...(drives.length > 1 ? [pauseItem(drives, undefined, acts)] : []),
+      page(say("menuAdd"), "/add"),
     ],
     [
-      page("Savings", "/savings"),
-      page("Folders", "/folders"),
-      page(conflicts === 0 ? "Conflicts" : `Conflicts (${conflicts})`, "/conflicts"),
-      settings(startsAtLogin, page("Drives and Servers", "/settings"), acts),
-      page("Help", "/help"),
+      page(say("menuSavings"), "/savings"),
+      page(say("menuFolders"), "/folders"),
+      page(say("menuConflicts", { count }), "/conflicts"),
+      settings(startsAtLogin, page(say("menuDrivesAndServers"), "/settings"), acts),
+      page(say("menuHelp"), "/help"),
     ],
-    [{ label: "Quit; the Drives Stay", act: () => acts.quit() }],
+    [{ label: say("menuQuit"), act: () => acts.quit() }],
   ];
 }
 
-const END_LABELS: Record<PauseEnd, string> = {
-  hour: "For One Hour",
-  tomorrow: "Until Tomorrow Morning",
-  resume: "Until I Resume",
-};
-
-/** Resumes where all are paused, else pauses. */
-function pauseItem(
-  drives: readonly DriveFacts[],
-  mountpoint: string | undefined,
-  which: string,
-  acts: MenuActs,
-): MenuItem {
+/** Resumes where all are paused, else pauses. `mountpoint` undefined: all drives. */
+function pauseItem(drives: readonly DriveFacts[], mountpoint: string | undefined, acts: MenuActs): MenuItem {
+  const isAll = mountpoint === undefined;
   if (drives.every(({ pause }) => pause !== null))
-    return { label: `Resume ${which}`.trim(), act: () => acts.resume(mountpoint) };
-  const items = PAUSE_ENDS.map((end) => ({ label: END_LABELS[end], act: () => acts.pause(mountpoint, end) }));
-  return { label: `Pause ${which}`.trim(), items };
+    return { label: say(isAll ? "menuResumeAll" : "menuResume"), act: () => acts.resume(mountpoint) };
+  const items = PAUSE_ENDS.map((end) => ({
+    label: say("menuPauseEnd", { end }),
+    act: () => acts.pause(mountpoint, end),
+  }));
+  return { label: say(isAll ? "menuPauseAll" : "menuPause"), items };
 }
 
 function driveItem(drive: DriveFacts, acts: MenuActs): MenuItem {
@@ -75,30 +69,30 @@ function driveItem(drive: DriveFacts, acts: MenuActs): MenuItem {
     label: short(nameOf(mountpoint)),
     items: [
       { label: short(sentence) },
-      { label: "Open Folder", act: () => acts.openFolder(mountpoint) },
-      pauseItem([drive], mountpoint, "", acts),
+      { label: say("menuOpenFolder"), act: () => acts.openFolder(mountpoint) },
+      pauseItem([drive], mountpoint, acts),
       ...(pause === null && pausedFolders.length > 0
-        ? [{ label: "Resume Folders", act: () => acts.resume(mountpoint) }]
+        ? [{ label: say("menuResumeFolders"), act: () => acts.resume(mountpoint) }]
         : []),
-      { label: "Unmount", act: () => acts.unmount(mountpoint) },
+      { label: say("menuUnmount"), act: () => acts.unmount(mountpoint) },
     ],
   };
 }
 
 function lostItem(place: Place, acts: MenuActs): MenuItem {
   return {
-    label: short(`${nameOf(place.mountpoint)} (not mapped)`),
+    label: short(say("menuLost", { name: nameOf(place.mountpoint) })),
     items: [
-      { label: "Map Again", act: () => acts.mapAgain(place) },
-      { label: "Forget", act: () => acts.unmount(place.mountpoint) },
+      { label: say("menuMapAgain"), act: () => acts.mapAgain(place) },
+      { label: say("menuForget"), act: () => acts.unmount(place.mountpoint) },
     ],
   };
 }
 
 function settings(startsAtLogin: boolean | undefined, opens: MenuItem, acts: MenuActs): MenuItem {
   const act = (): void => acts.setStartsAtLogin(!startsAtLogin);
-  const atLogin = { label: "Start at Login", isChecked: startsAtLogin === true, act };
-  return { label: "Settings", items: startsAtLogin === undefined ? [opens] : [opens, atLogin] };
+  const atLogin = { label: say("menuStartAtLogin"), isChecked: startsAtLogin === true, act };
+  return { label: say("menuSettings"), items: startsAtLogin === undefined ? [opens] : [opens, atLogin] };
 }
 
 function short(label: string): string {

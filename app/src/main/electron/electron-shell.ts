@@ -13,6 +13,7 @@ import {
 import { shell as system, Tray } from "electron";
 import type { Menu as ShellMenu, MenuItem, Shell, ShellIcon } from "../shell.ts";
 import type { ShellNotice, ShellPage, WindowKind } from "../shell.ts";
+import { say } from "../say.ts";
 import { guardSession, PageWindow } from "./page-window.ts";
 
 /** Names a session in memory: no page leaves anything on the disk. */
@@ -104,12 +105,12 @@ export class ElectronShell implements Shell {
   }
 
   tell(title: string, body: string): void {
-    void dialog.showMessageBox({ type: "warning", title: "Runnel", message: title, detail: body });
+    void dialog.showMessageBox({ type: "warning", title: say("appName"), message: title, detail: body });
   }
 
   async openFolder(path: string): Promise<string | undefined> {
     const problem = await system.openPath(path);
-    return problem === "" ? undefined : `${path} could not be opened: ${problem}.`;
+    return problem === "" ? undefined : say("folderClosed", { path, problem });
   }
 
   quit(): void {

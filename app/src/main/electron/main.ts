@@ -10,6 +10,7 @@ import { AGENT_TABLE } from "../agent-table.ts";
 import { Desktop, QUIET } from "../desktop.ts";
 import { agentProgram, hasCrashed, startAgent } from "../host/agent-program.ts";
 import { takeLinks, XdgLoginItem } from "../host/desktop-entry.ts";
+import { say } from "../say.ts";
 import { ElectronLoginItem } from "./electron-login-item.ts";
 import { ElectronShell } from "./electron-shell.ts";
 
@@ -23,10 +24,10 @@ const home = new AgentHome();
 try {
   home.make();
 } catch (error) {
-  dialog.showErrorBox("Runnel Cannot Start", isRunnelError(error) ? error.message : String(error));
+  dialog.showErrorBox(say("cannotStartTitle"), isRunnelError(error) ? error.message : String(error));
   app.exit(1);
 }
-app.setName("Runnel");
+app.setName(say("appName"));
 // Sandboxes all processes, where the system lets this user: root is not let.
 if (!app.commandLine.hasSwitch("no-sandbox")) app.enableSandbox();
 app.setPath("userData", join(home.folder, "desktop"));

@@ -1,5 +1,6 @@
 // A window that shows the agent's page, sandboxed: nothing but that page is loaded in it, whatever it is led to.
 import { BrowserWindow, type Rectangle, type Session, screen } from "electron";
+import { say } from "../say.ts";
 import type { WindowKind } from "../shell.ts";
 
 const SIZES = { popover: { width: 400, height: 640 }, full: { width: 1000, height: 720 } };
@@ -26,7 +27,7 @@ export class PageWindow {
     this.#window = new BrowserWindow({
       ...SIZES[kind],
       ...(isPopover ? {} : { minWidth: SMALLEST.width, minHeight: SMALLEST.height }),
-      title: "Runnel",
+      title: say("appName"),
       show: false,
       frame: !isPopover,
       resizable: !isPopover,

@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, RunnelError, sleep } from "@runnel/shared";
 import type { AgentHome } from "../../agent/control/host/agent-home.ts";
+import { say } from "../say.ts";
 
 /** The program gives up by itself before. */
 const START_MS = 60_000;
@@ -42,8 +43,8 @@ export async function startAgent({ node, launcher }: AgentProgram, home: AgentHo
   });
   const timer = clock.after(START_MS, () => child.kill("SIGKILL"));
   const failure = await new Promise<string | undefined>((done) => {
-    child.once("error", () => done(`${node} cannot be run. Install Runnel again.`));
-    child.once("exit", (code) => done(code === 0 ? undefined : said.trim() || "The agent could not be started."));
+    child.once("error", () => done(say("agentMissing", { program: node })));
+    child.once("exit", (code) => done(code === 0 ? undefined : said.trim() || say("agentFailed")));
   });
   timer.cancel();
   // The agent may hold it open.

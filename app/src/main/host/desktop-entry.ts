@@ -6,6 +6,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { type Clock, fromSystemError } from "@runnel/shared";
 import type { LoginItem } from "../desktop.ts";
+import { say } from "../say.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -66,8 +67,8 @@ async function writeEntry(path: string, command: readonly string[], more: readon
   const lines = [
     "[Desktop Entry]",
     "Type=Application",
-    "Name=Runnel",
-    "Comment=Network drives for narrow links",
+    `Name=${say("appName")}`,
+    `Comment=${say("appComment")}`,
     `Exec=${command.map(quoted).join(" ")}`,
     "Terminal=false",
     "Categories=Network;FileTransfer;",
