@@ -2,7 +2,7 @@
 // restarts of everybody, until somebody settles one. Openers: who has a file open. Server and agents are processes of
 // their own.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Sandbox, onMount, refusalOf, run, waitFor } from "../src/harness/index.ts";
 import type { Device, LinkEmulator, ServerProcess } from "../src/harness/index.ts";
@@ -74,7 +74,7 @@ async function conflict(name: string, meanwhile = 'echo hers > "$1"'): Promise<v
 }
 
 test(
-  "are listed on all devices, over restarts of the server and of the agents, until one of them settles it",
+  "are listed on all devices, over restarts of all and the loss of the index, until one of them settles it",
   async () => {
     await conflict("report.txt");
     const expected = [{ path: "report.txt", conflictCopy: null, by: "laptop" }];
@@ -85,6 +85,11 @@ test(
     await serve();
     for (const each of [laptop, desk])
       await waitFor(async () => (await listed(each)).length === 1, TOLD_MS, "the list of a server that was killed");
+    await server.kill();
+    rmSync(join(sandbox.path("data"), "docs", "meta"), { recursive: true });
+    await serve();
+    for (const each of [laptop, desk])
+      await waitFor(async () => (await listed(each)).length === 1, TOLD_MS, "the list of a server without its index");
     const { device, drive } = given(desk);
     await device.ask(["stop"]);
     await device.mount(`wss://127.0.0.1:${server.port}/docs`, drive);

@@ -6,6 +6,7 @@ import type { RecordPlace, ScanReason, VersionId } from "@runnel/shared";
 import type {
   ExternalOperation,
   MetaStore,
+  NoticeStore,
   Operation,
   OperationResult,
   Planned,
@@ -46,6 +47,8 @@ export interface ContentCallbacks {
    */
   recordWaiting(seqs: readonly number[]): Promise<void>;
   readLog(place: RecordPlace, offset: number, length: number): Promise<Uint8Array>;
+  /** Keeps what people are to be told; by default the index does. */
+  keptNotices?: NoticeStore;
   /**
    * Asks the client that made a commit for bytes of its content that nobody else has; resolves when it has no more, or
    * does not come.

@@ -214,11 +214,23 @@ export interface AttachedInstance {
   termMs: number;
 }
 
+/** Notices of a volume (shared/src/model/notice.ts). */
+export interface NoticeStore {
+  /**
+   * Keeps notices, durably before it resolves: the newest LIMITS.notices of each kind. One takes the place of an older
+   * one with its key; versions lost of one node are counted together, a `path` that is "" now stays what it was.
+   */
+  note(notices: readonly Notice[]): Promise<void>;
+  /** Oldest first. */
+  notices(): Promise<Notice[]>;
+  forgetNotices(notices: readonly Notice[]): Promise<void>;
+}
+
 /**
  * All methods are asynchronous; none blocks the event loop. Reads see committed state only and never wait for an open
  * batch. Other writes wait until the open batch ends, so whoever has one open must not await another write.
  */
-export interface MetaStore {
+export interface MetaStore extends NoticeStore {
   facts(): Promise<VolumeFacts>;
 
   /**
@@ -306,15 +318,6 @@ export interface MetaStore {
   }): Promise<void>;
   /** Returns what `recordApplied` was last given. */
   passed(): Promise<Passed>;
-
-  /**
-   * Keeps notices, durably before it resolves: the newest LIMITS.notices of each kind. One takes the place of an older
-   * one with its key; versions lost of one node are counted together, a `path` that is "" now stays what it was.
-   */
-  note(notices: readonly Notice[]): Promise<void>;
-  /** Oldest first. */
-  notices(): Promise<Notice[]>;
-  forgetNotices(notices: readonly Notice[]): Promise<void>;
 
   /** Chunk index: a hint where a digest may be found. Filled in the background, wrong rows are harmless. */
   putChunks(version: VersionId, recipe: Recipe): Promise<void>;

@@ -1,11 +1,12 @@
 // Conflicts between clients: saves over a version that their program had not seen. Each is kept as a notice, for all
 // people of the volume, until one of them settles it (rule W184).
 import { type Clock, type NoticeOf, wallMs } from "@runnel/shared";
-import type { MetaStore, OperationResult } from "../meta/meta-store.ts";
+import type { MetaStore, NoticeStore, OperationResult } from "../meta/meta-store.ts";
 import { pathOfPlace } from "../meta/path-of-place.ts";
 
 export interface ClientConflictsDeps {
-  meta: Pick<MetaStore, "namesOf" | "lastName" | "note" | "notices" | "forgetNotices">;
+  meta: Pick<MetaStore, "namesOf" | "lastName">;
+  kept: NoticeStore;
   clock: Clock;
   /** The notices have changed. */
   noticed(): void;
@@ -32,9 +33,9 @@ export class ClientConflicts {
   }
 
   async #keep(conflict: () => Promise<Omit<NoticeOf<"clientConflict">, "kind" | "atMs">>): Promise<void> {
-    const { meta, clock, noticed, warn } = this.#deps;
+    const { kept, clock, noticed, warn } = this.#deps;
     try {
-      await meta.note([{ kind: "clientConflict", ...(await conflict()), atMs: wallMs(clock) }]);
+      await kept.note([{ kind: "clientConflict", ...(await conflict()), atMs: wallMs(clock) }]);
       noticed();
     } catch (error) {
       warn("A conflict could not be kept for people.", error);
@@ -56,7 +57,7 @@ export class ClientConflicts {
   /** Tells a client that begins to follow the volume if there are any. */
   async tellIfAny(follower: { noticed(): void }): Promise<void> {
     try {
-      const notices = await this.#deps.meta.notices();
+      const notices = await this.#deps.kept.notices();
       if (notices.some(({ kind }) => kind === "clientConflict")) follower.noticed();
     } catch (error) {
       this.#deps.warn("Conflicts could not be read for a client.", error);
@@ -65,10 +66,10 @@ export class ClientConflicts {
 
   /** A person has seen to a conflict: it is listed no more. Harmless when repeated. */
   async settle(seq: number): Promise<void> {
-    const { meta, noticed } = this.#deps;
-    const settled = (await meta.notices()).filter((notice) => notice.kind === "clientConflict" && notice.seq === seq);
+    const { kept, noticed } = this.#deps;
+    const settled = (await kept.notices()).filter((notice) => notice.kind === "clientConflict" && notice.seq === seq);
     if (settled.length === 0) return;
-    await meta.forgetNotices(settled);
+    await kept.forgetNotices(settled);
     noticed();
   }
 

@@ -3,12 +3,13 @@
 // the log has was salvaged into the folder.
 import { randomBytes, randomInt } from "node:crypto";
 import type { Clock, Log, Notice } from "@runnel/shared";
-import { RunnelError, isRunnelError } from "@runnel/shared";
+import { RunnelError, isRunnelError, wallMs } from "@runnel/shared";
 import type { AcceptedCommit, ContentEngine, SalvageReport } from "../content/content-store.ts";
 import type { Creation } from "../meta/first-rows.ts";
 import { appliedCommits } from "../meta/is-applied.ts";
 import type { MetaStore, VolumeFacts } from "../meta/meta-store.ts";
 import { indexAgain } from "../commit-log/queue.ts";
+import type { NoticeHistory } from "./notice-history.ts";
 import { commitsOf, decodeRecord, isExternal } from "../commit-log/record.ts";
 
 export interface RecoverDeps {
@@ -32,21 +33,27 @@ export interface Recovered {
 /** Step between the places where the ids of an epoch may begin: anywhere below 2^32, with room for a million nodes. */
 const FIRST_NODE_STEP = 2 ** 20;
 const FIRST_NODE_PLACES = 4095;
-const NS_PER_MS = 1_000_000n;
 
 /** @throws Corrupt for a damaged log: nothing of it is passed over. */
-export async function recover(deps: RecoverDeps, engine: ContentEngine, log: Log): Promise<Recovered> {
+export async function recover(
+  deps: RecoverDeps,
+  engine: ContentEngine,
+  log: Log,
+  history: NoticeHistory,
+): Promise<Recovered> {
   const meta = await openKept(deps);
   if (meta !== undefined) {
     try {
-      return await rollForward(log, meta);
+      const recovered = await rollForward(log, meta);
+      await history.follow(meta);
+      return recovered;
     } catch (error) {
       await meta.close();
       if (!(error instanceof StrangeIndex)) throw error;
       deps.warn(`The index of ${deps.name} does not belong to its commit log and is made anew from the folder.`, error);
     }
   }
-  return makeAnew(deps, engine, log);
+  return makeAnew(deps, engine, log, history);
 }
 
 async function openKept(deps: RecoverDeps): Promise<MetaStore | undefined> {
@@ -64,18 +71,25 @@ async function openKept(deps: RecoverDeps): Promise<MetaStore | undefined> {
  * Salvage first, then the log, then the meta store: killed between them, the next start begins again with what is left
  * to do [F69].
  */
-async function makeAnew(deps: RecoverDeps, engine: ContentEngine, log: Log): Promise<Recovered> {
+async function makeAnew(
+  deps: RecoverDeps,
+  engine: ContentEngine,
+  log: Log,
+  history: NoticeHistory,
+): Promise<Recovered> {
   let wasServed = false;
   await log.replay(() => {
     wasServed = true;
   });
   const report = wasServed ? await engine.salvage(log) : undefined;
+  const notices = report === undefined ? [] : noticesOf(report, wallMs(deps.clock));
+  if (notices.length > 0) await history.note(notices);
   // Records of another epoch mean nothing to a new meta store.
   await log.dropBefore(await log.rotate());
   const firstNode = 2 + randomInt(FIRST_NODE_PLACES) * FIRST_NODE_STEP;
   const meta = await deps.openMeta({ epoch: randomBytes(16).toString("hex"), firstNode });
   try {
-    if (report !== undefined) await meta.note(noticesOf(report, Number(deps.clock.wallNs() / NS_PER_MS)));
+    await history.restore(meta);
   } catch (error) {
     await meta.close();
     throw error;

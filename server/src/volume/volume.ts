@@ -8,6 +8,7 @@ import type { Holder } from "../feed/holder.ts";
 import type { Creation } from "../meta/first-rows.ts";
 import type { MetaStore, Operation, OperationId, OperationResult } from "../meta/meta-store.ts";
 import { ClientConflicts } from "./client-conflicts.ts";
+import { NoticeHistory } from "./notice-history.ts";
 import { LaterChanges } from "./later-changes.ts";
 import { ChunkIndexer } from "./chunk-indexer.ts";
 import { COMMIT_LOG_FORMAT, encodeRecord, isExternal } from "../commit-log/record.ts";
@@ -77,6 +78,7 @@ export class Volume {
   readonly #indexer: ChunkIndexer;
   readonly #keeper: LogKeeper;
   private readonly log: Log;
+  readonly #history: NoticeHistory;
   readonly #engine: ContentEngine;
   readonly #warn: VolumeDeps["warn"];
   /** The meta store was lost before this opening: what became of changes that only the log had. */
@@ -115,7 +117,14 @@ export class Volume {
     this.recipes = new RecipeCache(opened.meta);
     const { meta, content, feed } = this;
     this.laterChanges = new LaterChanges(meta);
-    this.conflicts = new ClientConflicts({ meta, clock: this.clock, noticed: () => feed.noticed(), warn: deps.warn });
+    this.#history = opened.history;
+    this.conflicts = new ClientConflicts({
+      meta,
+      kept: opened.history,
+      clock: this.clock,
+      noticed: () => feed.noticed(),
+      warn: deps.warn,
+    });
     this.usage = new VolumeUsage({ meta: opened.meta, clock: deps.clock, seq: () => this.seq });
     this.uploads = new ResumableUploads(
       {
@@ -153,17 +162,24 @@ export class Volume {
         deps.warn(
           `The commit log of ${deps.name} ended in ${tornBytes} bytes that were never acknowledged; they were cut.`,
         );
-      const recovered = await recover(deps, engine, log);
+      const history = await NoticeHistory.open(deps.data, deps.warn);
+      opened.push(history);
+      const recovered = await recover(deps, engine, log, history);
       opened.push(recovered.meta);
-      return await Volume.#start(deps, engine, log, recovered);
+      return await Volume.#start(deps, engine, log, { ...recovered, history });
     } catch (error) {
       for (const each of opened.toReversed()) await each.close().catch(() => undefined);
       throw error;
     }
   }
 
-  static async #start(deps: VolumeDeps, engine: ContentEngine, log: Log, recovered: Recovered): Promise<Volume> {
-    const { meta, facts, salvaged } = recovered;
+  static async #start(
+    deps: VolumeDeps,
+    engine: ContentEngine,
+    log: Log,
+    recovered: Recovered & { history: NoticeHistory },
+  ): Promise<Volume> {
+    const { meta, facts, salvaged, history } = recovered;
     const hadClients = salvaged !== undefined || deps.hadClients === true;
     const attached = hadClients ? [CLIENTS_OF_BEFORE] : await attachedBefore(meta);
     const feed = new Feed(deps.clock, deps.termMs, attached);
@@ -198,6 +214,7 @@ export class Volume {
       },
       askCommitter: (instance, version, ranges, take) => supplies.ask(instance, version, ranges, take),
       readLog: (place, offset, length) => log.read(place, offset, length),
+      keptNotices: history,
       noticed: () => feed.noticed(),
       applied: (seq) => {
         volume.#keeper.recordApplied(seq);
@@ -326,6 +343,7 @@ export class Volume {
       // Another program reads the index: the log is rolled forward at the next start.
       if (!isRunnelError(error, "Busy")) throw error;
     } finally {
+      await this.#history.close();
       await this.meta.close();
       await this.log.close();
       await this.#engine.close();
@@ -406,6 +424,7 @@ interface Opened extends Recovered {
   engine: ContentEngine;
   log: Log;
   content: ContentStore;
+  history: NoticeHistory;
   queue: CommitQueue;
   feed: Feed;
   firstScan: Promise<void>;

@@ -45,10 +45,10 @@ export function noticeKey(notice: Notice): string {
     case "conflict":
     case "incomplete":
       return notice.conflictCopy;
-    case "clientConflict":
-      return String(notice.seq);
     case "lost":
       return String(notice.node);
+    // Numbers begin again where the index is made anew.
+    case "clientConflict":
     case "destroyed":
     case "missing":
       return `${notice.seq} ${notice.path}`;

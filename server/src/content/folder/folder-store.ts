@@ -113,8 +113,10 @@ class FolderStore implements ContentStore {
       root,
       rows: this.#rows,
       meta,
+      kept: callbacks.keptNotices ?? meta,
       clock,
       noticed: callbacks.noticed,
+      isTreeKnown: () => this.#reconciler?.isScanning === false,
       isThere: async () =>
         this.checkRoot().then(
           () => true,

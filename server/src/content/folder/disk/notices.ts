@@ -3,7 +3,7 @@
 // somebody asks.
 import type { Clock, DiskRoot, Notice, VersionId } from "@runnel/shared";
 import { LIMITS, ROOT_NODE, isRunnelError } from "@runnel/shared";
-import type { MetaStore } from "../../../meta/meta-store.ts";
+import type { MetaStore, NoticeStore } from "../../../meta/meta-store.ts";
 import type { ByteRange } from "../../content-store.ts";
 import type { DiskRows } from "./disk-rows.ts";
 
@@ -16,10 +16,13 @@ const MISSING_RANGES_MAX = 16;
 export interface NoticesDeps {
   root: DiskRoot;
   rows: DiskRows;
-  meta: MetaStore;
+  meta: Pick<MetaStore, "lookup">;
+  kept: NoticeStore;
   clock: Clock;
   /** The folder is the volume's, and can be read. */
   isThere(): Promise<boolean>;
+  /** The tree has all that lies in the folder. */
+  isTreeKnown(): boolean;
   /** Called when something was written, or is over. */
   noticed(): void;
 }
@@ -70,14 +73,14 @@ export class Notices {
 
   /** Oldest first, with all that was reported before the call. */
   async list(): Promise<Notice[]> {
-    const { meta } = this.#deps;
+    const { kept } = this.#deps;
     await this.#write();
-    const all = await meta.notices();
+    const all = await kept.notices();
     const over: Notice[] = [];
     const canCheck = await this.#deps.isThere();
     for (const notice of all) if (await this.#isOver(notice, canCheck)) over.push(notice);
     if (over.length > 0) {
-      await meta.forgetNotices(over);
+      await kept.forgetNotices(over);
       this.#deps.noticed();
     }
     return all.filter((notice) => !over.includes(notice));
@@ -86,7 +89,7 @@ export class Notices {
   async #isOver(notice: Notice, canCheck: boolean): Promise<boolean> {
     if (!("conflictCopy" in notice) || notice.conflictCopy === undefined) return this.#isOld(notice);
     // Copies that clients make are in the tree, and may not be in the folder yet.
-    if (notice.kind === "clientConflict") return this.#isGoneFromTree(notice.conflictCopy);
+    if (notice.kind === "clientConflict") return this.#deps.isTreeKnown() && this.#isGoneFromTree(notice.conflictCopy);
     return canCheck && this.#isGone(notice.conflictCopy);
   }
 
@@ -122,7 +125,7 @@ export class Notices {
       this.#lost.clear();
       if (others.length + lost.length === 0) return;
       try {
-        await this.#deps.meta.note([...others, ...(await this.#lostNotices(lost))]);
+        await this.#deps.kept.note([...others, ...(await this.#lostNotices(lost))]);
         this.#deps.noticed();
       } catch {
         this.#others.unshift(...others);
