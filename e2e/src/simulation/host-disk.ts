@@ -27,6 +27,7 @@ import type {
   DiskFile,
   DiskRoot,
   DiskSpace,
+  DiskIdentity,
   DiskStat,
   FileLease,
   FileLock,
@@ -190,6 +191,7 @@ class HostRoot implements DiskRoot {
 
   // A client keeps nothing but files and folders of its own.
   handle = refuse;
+  identify = refuse;
   makeSymlink = refuse;
   makeSpecial = refuse;
   readSymlink = refuse;
@@ -250,6 +252,10 @@ class HostFile implements DiskFile {
   /** Names the opening only: nothing looks for a client's files by it. */
   handle(): Promise<Uint8Array> {
     return this.disk.done("handle", () => Buffer.from(this.disk.nextHandle()));
+  }
+
+  async identify(): Promise<DiskIdentity> {
+    return { stat: await this.stat(), handle: await this.handle() };
   }
 
   async takeLease(): Promise<FileLease> {

@@ -38,6 +38,8 @@ int OpenFile(int root, const std::string& path, OpenMode mode, uint32_t permissi
 
 int StatPath(int root, const std::string& path, Stat* stat);
 int HandleOfPath(int root, const std::string& path, std::vector<uint8_t>* handle);
+// Both are of one file, whatever takes its name meanwhile.
+int IdentifyPath(int root, const std::string& path, Stat* stat, std::vector<uint8_t>* handle);
 // With a handle, ENOENT unless what is there is its file; on Linux and Windows it cannot be another one by then.
 int ChangeStatOfPath(int root, const std::string& path, const StatChange& change, const std::vector<uint8_t>& handle);
 int MakeFolder(int root, const std::string& path, uint32_t permissions);

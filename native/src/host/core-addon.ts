@@ -61,6 +61,8 @@ export interface CoreAddon {
   /** `handle`: empty for whatever is there. */
   setStat(root: number, path: string, ...change: [...StatChangeArguments, handle: Uint8Array]): Promise<void>;
   handle(root: number, path: string): Promise<ArrayBuffer>;
+  /** A record (stat-record.ts), then the handle. */
+  identify(root: number, path: string): Promise<ArrayBuffer>;
   readSymlink(root: number, path: string): Promise<string>;
   /** Name, bytes, name, bytes, … */
   xattrs(root: number, path: string): Promise<(string | ArrayBuffer)[]>;
@@ -93,6 +95,7 @@ export interface CoreAddon {
   statFile(fd: number): Promise<ArrayBuffer>;
   setStatFile(fd: number, ...change: StatChangeArguments): Promise<void>;
   handleFile(fd: number): Promise<ArrayBuffer>;
+  identifyFile(fd: number): Promise<ArrayBuffer>;
   /** The number of the enumeration in file/file.h. */
   takeLease(fd: number): Promise<number>;
   /** The number of the enumeration in file/file.h. */

@@ -1,10 +1,10 @@
 // An open file of the real disk.
-import type { DiskFile, DiskStat, FileLease, FileLock, SetStat } from "@runnel/shared";
+import type { DiskFile, DiskIdentity, DiskStat, FileLease, FileLock, SetStat } from "@runnel/shared";
 import { coreAddon } from "./core-addon.ts";
 import { checkRoom, checkSize, statChangeArguments } from "./disk-arguments.ts";
 import { LeasedFiles } from "./leased-files.ts";
 import { HeldDescriptor } from "./held-descriptor.ts";
-import { readStat } from "./stat-record.ts";
+import { readIdentity, readStat } from "./stat-record.ts";
 
 // The numbers of the enumerations in file/file.h.
 const LEASES: readonly FileLease[] = ["taken", "writer", "refused"];
@@ -75,6 +75,10 @@ export class RealFile implements DiskFile {
 
   async sync(dataOnly = false): Promise<void> {
     await this.use("sync", (fd) => this.#core.sync(fd, dataOnly));
+  }
+
+  async identify(): Promise<DiskIdentity> {
+    return readIdentity(await this.use("identify", (fd) => this.#core.identifyFile(fd)));
   }
 
   async handle(): Promise<Uint8Array> {

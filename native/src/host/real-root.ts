@@ -4,6 +4,7 @@ import type {
   DiskFile,
   DiskRoot,
   DiskSpace,
+  DiskIdentity,
   DiskStat,
   FileType,
   OpenMode,
@@ -19,7 +20,7 @@ import type { DescriptorGate } from "./descriptor-gate.ts";
 import { checkName, checkPath, checkSize, checkText, statChangeArguments } from "./disk-arguments.ts";
 import { HeldDescriptor } from "./held-descriptor.ts";
 import { RealFile } from "./real-file.ts";
-import { FILE_TYPES, StatRecords, readStat } from "./stat-record.ts";
+import { FILE_TYPES, StatRecords, readIdentity, readStat } from "./stat-record.ts";
 import { systemCall } from "./system-call.ts";
 
 const FILE_PERMISSIONS = 0o644;
@@ -52,6 +53,11 @@ export class RealRoot implements DiskRoot {
   async handle(path: string): Promise<Uint8Array> {
     checkPath(path, "take handle");
     return new Uint8Array(await this.#held.use("take handle", (root) => this.#core.handle(root, path)));
+  }
+
+  async identify(path: string): Promise<DiskIdentity> {
+    checkPath(path, "identify");
+    return readIdentity(await this.#held.use("identify", (root) => this.#core.identify(root, path)));
   }
 
   async list(path: string, batch: (entries: DiskEntry[]) => void | Promise<void>): Promise<void> {

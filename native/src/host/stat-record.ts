@@ -1,8 +1,9 @@
 // Reads a DiskStat as the addon writes it: eleven slots of 8 bytes in the processor's byte order, doubles but for the
 // two times, which are 64-bit integers (bridge/core/results.h).
-import type { DiskStat, FileType } from "@runnel/shared";
+import type { DiskIdentity, DiskStat, FileType } from "@runnel/shared";
 
 const SLOTS = 11;
+const RECORD_BYTES = 8 * SLOTS;
 
 /** The types in the order of FileType in file/stat.h. */
 export const FILE_TYPES: readonly FileType[] = ["file", "folder", "symlink", "fifo", "socket", "block", "char"];
@@ -38,4 +39,9 @@ export class StatRecords {
 
 export function readStat(record: ArrayBuffer): DiskStat {
   return new StatRecords(record).at(0);
+}
+
+/** `answer`: a record, and the handle behind it. */
+export function readIdentity(answer: ArrayBuffer): DiskIdentity {
+  return { stat: readStat(answer.slice(0, RECORD_BYTES)), handle: new Uint8Array(answer.slice(RECORD_BYTES)) };
 }

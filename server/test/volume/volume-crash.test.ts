@@ -38,6 +38,10 @@ const STEPS: Step[] = [
   { path: "docs/gone", act: (rig) => rig.remove("docs/gone") },
   { path: "docs/x", act: (rig) => rig.rename("docs/x", "docs/y", "exchange") },
   { path: "docs/b", act: async (rig) => rig.prepend(await rig.nodeAt("docs/b"), Buffer.from("and once more, ")) },
+  // A program that saves by a file of its own, which takes the name of the old one.
+  { path: "docs/saved", act: async (rig) => rig.make(await rig.nodeAt("docs"), "saved") },
+  writeStep("docs/saved", Buffer.from("saved beside")),
+  { path: "docs/d", act: (rig) => rig.rename("docs/saved", "docs/d") },
   { path: "docs/deep", act: async (rig) => rig.folder(await rig.nodeAt("docs"), "deep") },
   { path: "docs/deep/a", act: (rig) => rig.rename("sub/a", "docs/deep/a") },
   { path: "docs", isNumbered: true, act: (rig, n) => rig.removeAll("docs", { n }) },

@@ -29,6 +29,12 @@ export interface DiskStat {
   rdev: number;
 }
 
+/** The stat tuple of a file and its kernel's handle. */
+export interface DiskIdentity {
+  stat: DiskStat;
+  handle: Uint8Array;
+}
+
 /**
  * A name in a folder with its lstat. One whose text (name-text.ts) is too long for a volume comes with `name` undefined
  * and is counted only.
@@ -89,6 +95,7 @@ export interface DiskFile {
   sync(dataOnly?: boolean): Promise<void>;
   /** The kernel's file handle (name_to_handle_at, type and bytes): never reused, unlike an inode number. */
   handle(): Promise<Uint8Array>;
+  identify(): Promise<DiskIdentity>;
   /**
    * Takes a lease on a file opened to read: until it is closed, whoever opens it for writing or cuts it waits, as long
    * as the system lets him (Linux: fcntl(2), F_SETLEASE, 45 s). `wanted` is called once, on the event loop, when
@@ -128,6 +135,8 @@ export interface DiskRoot {
   stat(path: string): Promise<DiskStat>;
   /** The kernel's file handle of a path (any type), not following a final symlink. */
   handle(path: string): Promise<Uint8Array>;
+  /** Both are of one file, whatever takes its name meanwhile. */
+  identify(path: string): Promise<DiskIdentity>;
   /**
    * Calls `batch` with entries in the order of the system, some thousand at a time; the promise it returns is awaited.
    */

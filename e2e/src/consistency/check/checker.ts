@@ -1,7 +1,7 @@
 // Checks close-to-open ([W14], [W15]): what a program saw is the result of what had returned success before it began,
 // or of something later; and what was told done is in the server's history.
 import { type Call, folderOf, isChange } from "./history.ts";
-import { type DurabilityDeps, lostContents, pathsSince } from "./durability.ts";
+import { type DurabilityDeps, type Resting, lostContents, pathsSince } from "./durability.ts";
 import { type Committed, EMPTY, type Truth, UNKNOWN, sizeOf } from "./truth.ts";
 
 export interface Verdict {
@@ -73,7 +73,7 @@ class Checker {
       else if (seq > call.lastSeq && !this.isMixed(call) && this.times.isAsync !== true)
         this.verdict.violations.push(`early: ${shown(call)} returned success before commit ${seq}, which it came to`);
       else this.seqs.set(call, seq);
-      this.named(call, seq);
+      this.named(call, seq, kept?.resting);
     }
     for (const call of this.calls) {
       if (isChange(call.kind) || call.outcome !== "ok") continue;
@@ -86,9 +86,13 @@ class Checker {
     return this.verdict;
   }
 
-  /** Checks that a file came to a name with what its program had saved in it, if that had been all. */
-  private named(call: Call, seq: number | undefined): void {
+  /**
+   * Checks that a file came to a name with what its program had saved in it, if that had been all. Of two calls that may
+   * be the commit nothing can be told.
+   */
+  private named(call: Call, seq: number | undefined, resting: Resting | undefined): void {
     const { kind, path, client, began } = call;
+    if (this.seqs.keys().some((other) => other !== call && isSame(other, call))) return;
     const commit = this.truth.commits.find((each) => each.seq === seq);
     const node = commit?.bindings.find((binding) => binding.node !== 0)?.node;
     if ((kind !== "rename" && kind !== "link") || commit === undefined || node === undefined) return;
@@ -98,7 +102,7 @@ class Checker {
     );
     // The last change of all clients: others may have put another file there.
     const newest = before.toSorted((one, other) => one.ended - other.ended).at(-1);
-    if (newest?.client !== client || newest.ended > began) return;
+    if (newest?.client !== client || newest.ended > began || resting?.isRefused(newest) === true) return;
     const isSaved =
       newest.kind === "write" && newest.path === path && newest.outcome === "ok" && newest.content !== EMPTY;
     if (isSaved && !this.isMixed(call) && !this.isMixed(newest))
@@ -408,6 +412,12 @@ class Checker {
     if (call.kind !== "write" && call.kind !== "remove" && call.kind !== "rename") return false;
     return [call.path, call.toPath ?? call.path].some((path) => this.isOneOf({ ...call, path }, nodes));
   }
+}
+
+function isSame(one: Call, other: Call): boolean {
+  return (
+    one.client === other.client && one.kind === other.kind && one.path === other.path && one.toPath === other.toPath
+  );
 }
 
 /** Returns the operation that a change comes to. */

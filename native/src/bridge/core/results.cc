@@ -46,6 +46,15 @@ Napi::ArrayBuffer StatResult(Napi::Env env, const Stat& stat) {
   return record;
 }
 
+Napi::ArrayBuffer IdentityResult(Napi::Env env, const Identity& identity) {
+  const std::vector<uint8_t>& handle = identity.handle;
+  Napi::ArrayBuffer record = Napi::ArrayBuffer::New(env, kStatRecordBytes + handle.size());
+  uint8_t* to = static_cast<uint8_t*>(record.Data());
+  PutStat(identity.stat, to);
+  if (!handle.empty()) std::memcpy(to + kStatRecordBytes, handle.data(), handle.size());
+  return record;
+}
+
 Napi::Object ChunksResult(Napi::Env env, const ChunkList& chunks) {
   Napi::Object result = Napi::Object::New(env);
   result.Set("lengths", CopyOf(env, chunks.lengths.data(), chunks.lengths.size() * sizeof(uint32_t)));

@@ -24,6 +24,14 @@ Napi::ArrayBuffer CopyOf(Napi::Env env, const void* bytes, size_t length);
 Napi::ArrayBuffer BytesResult(Napi::Env env, const std::vector<uint8_t>& bytes);
 Napi::ArrayBuffer StatResult(Napi::Env env, const Stat& stat);
 
+struct Identity {
+  Stat stat;
+  std::vector<uint8_t> handle;
+};
+
+// The Stat's slots, then the handle.
+Napi::ArrayBuffer IdentityResult(Napi::Env env, const Identity& identity);
+
 // { lengths: ArrayBuffer of 32-bit numbers, digests: ArrayBuffer }
 Napi::Object ChunksResult(Napi::Env env, const ChunkList& chunks);
 

@@ -64,6 +64,16 @@ Napi::Value HandleOfFile(const Napi::CallbackInfo& info) {
       [fd = IntArgument(info, 0)](std::vector<uint8_t>& handle) { return HandleOf(fd, &handle); }, BytesResult);
 }
 
+Napi::Value IdentityOfFile(const Napi::CallbackInfo& info) {
+  return StartJob(
+      info.Env(), Lane::kQuick, Identity(), {},
+      [fd = IntArgument(info, 0)](Identity& found) {
+        const int error = StatFile(fd, &found.stat);
+        return error != 0 ? error : HandleOf(fd, &found.handle);
+      },
+      IdentityResult);
+}
+
 Napi::Value TakeLeaseOf(const Napi::CallbackInfo& info) {
   return StartJob(
       info.Env(), Lane::kQuick, Lease::kRefused, {},
@@ -104,6 +114,7 @@ void ExportFile(Napi::Env env, Napi::Object exports) {
   exports.Set("statFile", Napi::Function::New<StatOfFile>(env));
   exports.Set("setStatFile", Napi::Function::New<ChangeStatOfFile>(env));
   exports.Set("handleFile", Napi::Function::New<HandleOfFile>(env));
+  exports.Set("identifyFile", Napi::Function::New<IdentityOfFile>(env));
   exports.Set("takeLease", Napi::Function::New<TakeLeaseOf>(env));
   exports.Set("leaseStands", Napi::Function::New<LeaseStandsOf>(env));
   exports.Set("takeLock", Napi::Function::New<TakeLockOf>(env));

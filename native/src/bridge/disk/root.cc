@@ -67,6 +67,15 @@ Napi::Value HandleAt(const Napi::CallbackInfo& info) {
       BytesResult);
 }
 
+Napi::Value IdentifyAt(const Napi::CallbackInfo& info) {
+  return StartJob(
+      info.Env(), Lane::kQuick, Identity(), {},
+      [at = PathArguments(info)](Identity& found) {
+        return IdentifyPath(at.root, at.path, &found.stat, &found.handle);
+      },
+      IdentityResult);
+}
+
 Napi::Value ReadSymlinkAt(const Napi::CallbackInfo& info) {
   return StartJob(
       info.Env(), Lane::kQuick, std::string(), {},
@@ -103,6 +112,7 @@ void ExportRoot(Napi::Env env, Napi::Object exports) {
   exports.Set("stat", Napi::Function::New<StatOfPath>(env));
   exports.Set("setStat", Napi::Function::New<ChangeStatAt>(env));
   exports.Set("handle", Napi::Function::New<HandleAt>(env));
+  exports.Set("identify", Napi::Function::New<IdentifyAt>(env));
   exports.Set("readSymlink", Napi::Function::New<ReadSymlinkAt>(env));
   exports.Set("syncFolder", Napi::Function::New<SyncFolderAt>(env));
   exports.Set("space", Napi::Function::New<SpaceOfRoot>(env));

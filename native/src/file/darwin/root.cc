@@ -54,6 +54,15 @@ int HandleOfPath(int root, const std::string& path, std::vector<uint8_t>* handle
   return error;
 }
 
+int IdentifyPath(int root, const std::string& path, Stat* stat, std::vector<uint8_t>* handle) {
+  struct stat from;
+  const int error = StatPlace(root, path, &from);
+  if (error != 0) return error;
+  *stat = StatFrom(from);
+  *handle = HandleFrom(from);
+  return 0;
+}
+
 int ChangeStatOfPath(int root, const std::string& path, const StatChange& change, const std::vector<uint8_t>& handle) {
   Place place;
   int error = FindAnyPlace(root, path, &place);

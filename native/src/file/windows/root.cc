@@ -138,6 +138,13 @@ int HandleOfPath(int root, const std::string& path, std::vector<uint8_t>* handle
   return error != 0 ? error : HandleOf(reference.get(), handle);
 }
 
+int IdentifyPath(int root, const std::string& path, Stat* stat, std::vector<uint8_t>* handle) {
+  Descriptor reference;
+  int error = OpenReference(root, path, &reference);
+  if (error == 0) error = StatOfHandle(SystemHandle(reference.get()), stat);
+  return error != 0 ? error : HandleOf(reference.get(), handle);
+}
+
 int ChangeStatOfPath(int root, const std::string& path, const StatChange& change, const std::vector<uint8_t>& handle) {
   Descriptor opened;
   int error = OpenBeneath(root, path, {FILE_READ_ATTRIBUTES | FILE_WRITE_ATTRIBUTES, 1, 0}, &opened);

@@ -19,8 +19,8 @@ import { IntentRecords } from "./intent-records.ts";
 import { SupersededVersions } from "./superseded-versions.ts";
 import type { PendingContents } from "../versions/pending-contents.ts";
 import { contentOf } from "../versions/pending-contents.ts";
-import type { Prepared } from "./prepare.ts";
-import { closePrepared, isPlaced } from "./prepare.ts";
+import type { Prepared } from "./prepared.ts";
+import { closePrepared, isPlaced } from "./prepared.ts";
 import { applyCommit } from "./apply-commit.ts";
 import { isSameHandle } from "../disk/same-file.ts";
 import { TEMP_FOLDER, TRASH_FOLDER } from "../disk/store-layout.ts";
@@ -404,7 +404,7 @@ export class Applier {
 
   /** Path that a file had before it was put in place, by its logged handle. */
   tempOf(handle: Uint8Array): string | undefined {
-    return this.#intents.tempOf(handle, this.#notInPlace());
+    return this.#intents.tempOf(handle, () => this.#notInPlace());
   }
 
   intentHandle(seq: number): Uint8Array | undefined {
@@ -422,8 +422,9 @@ export class Applier {
 
   /** Lets reads use its temp again if that is still there. */
   async #releaseTemp(prepared: Prepared): Promise<void> {
-    if (prepared.kind !== "filled") return;
-    const { content, temp } = prepared;
+    const filled = prepared.kind === "made" ? prepared.filled : prepared;
+    if (filled === undefined || !("temp" in filled)) return;
+    const { content, temp } = filled;
     try {
       content.isBeingApplied = !isSameHandle((await this.#deps.tree.find(temp.path))?.handle, temp.handle);
     } catch {

@@ -3,7 +3,7 @@
 import type { AcceptedCommit } from "../../content-store.ts";
 import { pathOfCommit } from "./commit-path.ts";
 import type { LiveTree } from "./live-tree.ts";
-import type { Prepared } from "./prepare.ts";
+import type { Prepared } from "./prepared.ts";
 import { applyAttributes } from "./apply-attributes.ts";
 import { probeRows, applyLink, applyMake } from "./apply-make.ts";
 import { applyRemove } from "./apply-remove.ts";
@@ -15,7 +15,7 @@ export async function applyCommit(tree: LiveTree, commit: AcceptedCommit, prepar
   const { operation } = commit;
   switch (operation.op) {
     case "make":
-      if (prepared.kind === "made") await applyMake(tree, commit, operation, prepared.handle, prepared.isPlaced);
+      if (prepared.kind === "made") await applyMake(tree, commit, operation, prepared);
       return;
     case "link":
       return applyLink(tree, commit, operation, prepared.kind === "made" ? prepared : undefined);

@@ -4,6 +4,7 @@ import { isRunnelError, withFile } from "@runnel/shared";
 import type { AcceptedCommit } from "../../content-store.ts";
 import type { DiskRow, Operation } from "../../../meta/meta-store.ts";
 import type { LiveTree } from "./live-tree.ts";
+import type { Filled, Prepared } from "./prepared.ts";
 import type { FoundEntry } from "../disk/found.ts";
 import { isSameContent, isSameHandle } from "../disk/same-file.ts";
 import { keepShown, makeNode, typeOnDisk } from "../disk/shown.ts";
@@ -59,13 +60,11 @@ async function syncTemp(root: DiskRoot, temp: string, state: NodeState): Promise
   if (type === "file") await withFile(root, temp, "write", (file) => file.sync());
 }
 
-/** `isPlaced`: it is in the tree since before an interruption. */
 export async function applyMake(
   tree: LiveTree,
   commit: AcceptedCommit,
   operation: Op<"make">,
-  handle: Uint8Array,
-  isPlaced: boolean,
+  { handle, isPlaced, filled }: Prepared & { kind: "made" },
 ): Promise<void> {
   const { folder, name } = operation;
   const { node } = commit.result;
@@ -73,24 +72,38 @@ export async function applyMake(
   if (state === undefined) return;
   // Stored before the interruption, or put by what another program did with it since.
   if (tree.isRetry && (await tree.rows.ofNode(node)).length > 0) return;
-  const placed = isPlaced ? handle : await placeMade(tree, commit.seq, operation, state, handle);
-  await recordNew(tree, { node, folder, name, version: 0, handle: placed }, state);
+  if (filled !== undefined) await beginPlacing(tree, filled);
+  const temp = filled?.temp.path ?? tempPath(commit.seq, "new");
+  const placed = isPlaced
+    ? handle
+    : await placeMade(tree, { temp, isFilled: filled !== undefined }, operation, state, handle);
+  const open = placed === handle ? filled?.temp.open : undefined;
+  if (open !== undefined) await tree.bind({ node, folder, name, version: 0, handle, stat: open.stat });
+  else await recordNew(tree, { node, folder, name, version: 0, handle: placed }, state);
   tree.touch(folder, stateAfter(commit, folder));
+}
+
+/** The first content is what programs find, and its own commit finds it in place. */
+async function beginPlacing(tree: LiveTree, { commit, content, temp }: Filled): Promise<void> {
+  content.isBeingApplied = true;
+  await tree.deps.holdPlaced(content.version, temp);
+  const state = stateAfter(commit, content.version.node);
+  if (state !== undefined) await keepShown(tree, temp.path, state, true, temp.open?.stat);
 }
 
 /** Resolves to the handle of what has the name now. */
 async function placeMade(
   tree: LiveTree,
-  seq: number,
+  { temp, isFilled }: { temp: string; isFilled: boolean },
   { folder, name }: Op<"make">,
   state: NodeState,
   handle: Uint8Array,
 ): Promise<Uint8Array> {
-  const temp = tempPath(seq, "new");
   const path = await tree.pathIn(folder, name);
   const placed = await tree.placeNew(temp, folder, name, (found) => isSameThing(tree, path, found, state));
   if (placed === "placed") return handle;
-  await removeAny(tree.root, temp);
+  // A first content takes the place of what is there in its own turn.
+  if (!isFilled) await removeAny(tree.root, temp);
   await takeOver(tree, path, state, placed);
   if (state.type === "folder") tree.list(state.node);
   return placed.handle;

@@ -29,9 +29,12 @@ export async function applyWrite(
     // Another program overwrote it before the interruption, which the log knows and the rows say already.
     return tree.rows.setPlace(version, { at: "lost" });
   }
-  await tree.deps.holdPlaced(version, temp);
-  if (first !== undefined) await exchange(tree, commit, temp, first, rows);
-  else if (made !== undefined) await placeConflictCopy(tree, commit, temp, made);
+  const isInPlace = !tree.isRetry && first !== undefined && isSameHandle(first.handle, temp.handle);
+  if (!isInPlace) await tree.deps.holdPlaced(version, temp);
+  if (first !== undefined) {
+    // It is in place where its file was made with it.
+    if (!isInPlace) await exchange(tree, commit, temp, first, rows);
+  } else if (made !== undefined) await placeConflictCopy(tree, commit, temp, made);
   else return keepNameless(tree, content, temp);
   const names = first === undefined && made !== undefined ? [made] : rows;
   const stat = await recordedStat(tree, temp, sizeBytes, names);

@@ -6,7 +6,8 @@ import { eachOf } from "../../../host/each-of.ts";
 import type { SupersededVersions } from "./superseded-versions.ts";
 import type { PendingContents } from "../versions/pending-contents.ts";
 import { contentOf } from "../versions/pending-contents.ts";
-import type { PrepareDeps, Prepared } from "./prepare.ts";
+import type { PrepareDeps } from "./prepare.ts";
+import type { Prepared } from "./prepared.ts";
 import { prepare } from "./prepare.ts";
 
 /** Preparations at once: their fsyncs share journal commits. */
@@ -53,13 +54,24 @@ export class BatchPreparer {
     for (const [index, successor] of successors)
       this.#superseded.remember(batch[index] as AcceptedCommit, batch[successor] as AcceptedCommit);
     const written = new Set(batch.flatMap(({ operation }) => (operation.op === "write" ? [operation.node] : [])));
+    const firstContents = this.#firstContents(batch, successors);
     const results: Preparation[] = [];
-    await eachOf(batch, PREPARED_AT_ONCE, async (commit, index) => {
+    const prepareOne = async (commit: AcceptedCommit, index: number): Promise<void> => {
       try {
         results[index] = await this.one(commit, successors.has(index), written.has(commit.result.node));
       } catch (error) {
         results[index] = { kind: "failed", error };
       }
+    };
+    await eachOf(batch, PREPARED_AT_ONCE, async (commit, index) => {
+      if (!firstContents.has(index)) await prepareOne(commit, index);
+    });
+    await eachOf([...firstContents], PREPARED_AT_ONCE, async ([index, at]) => {
+      const [first, commit] = [results[at], batch[at] as AcceptedCommit];
+      if (first?.kind !== "filled" || first.temp.open === undefined)
+        return prepareOne(batch[index] as AcceptedCommit, index);
+      const { content, temp } = first;
+      results[index] = { kind: "made", handle: temp.handle, isPlaced: false, filled: { commit, content, temp } };
     });
     // A commit whose successor could not be prepared is not superseded yet, nor one that another commit which could
     // not be prepared copies from.
@@ -75,6 +87,25 @@ export class BatchPreparer {
       this.#superseded.forget(commit, batch[successor] as AcceptedCommit);
     }
     return results;
+  }
+
+  /**
+   * Index of a file's make → that of its first content, where nothing between the two in the batch is about the file:
+   * it is made with that content then.
+   */
+  #firstContents(batch: readonly AcceptedCommit[], successors: ReadonlyMap<number, number>): Map<number, number> {
+    const found = new Map<number, number>();
+    for (const [index, { seq, operation, result }] of batch.entries()) {
+      const isFile = operation.op === "make" && operation.attributes.type === "file";
+      if (!isFile || this.#hasBegun(seq) || this.#deps.intents.has(seq)) continue;
+      const at = batch.findIndex(
+        (later, place) => place > index && !successors.has(place) && isAbout(later, result.node),
+      );
+      const first = batch[at];
+      const isContent = first?.operation.op === "write" && first.result.node === result.node;
+      if (isContent && !this.#hasBegun(first.seq) && !this.#deps.intents.has(first.seq)) found.set(index, at);
+    }
+    return found;
   }
 
   /** `isReplaced`: of a make, the same batch has the node's first content. */
@@ -101,4 +132,9 @@ export class BatchPreparer {
     if (this.#hasBegun(commit.seq) || this.#copied.has(commit.seq) || this.#deps.versions.isOpen(version)) return true;
     return this.#pending.isNeeded(version, seqs);
   }
+}
+
+function isAbout({ operation, change }: AcceptedCommit, node: number): boolean {
+  const isItself = "node" in operation && operation.node === node;
+  return isItself || [...change.nodes, ...change.bindings].some((each) => each.node === node);
 }

@@ -37,15 +37,17 @@ export class IntentRecords {
     for (const { seq, handle } of notes) this.bySeq.set(seq, handle);
   }
 
-  /** Path that a file had before it was put in place. */
-  tempOf(handle: Uint8Array, notInPlace: Iterable<AcceptedCommit>): string | undefined {
+  /** Path that a file had before it was put in place. One that was made with its first content is that one's. */
+  tempOf(handle: Uint8Array, notInPlace: () => Iterable<AcceptedCommit>): string | undefined {
+    let made: string | undefined;
     for (const [seq, intent] of this.bySeq) {
       if (!isSameHandle(intent, handle)) continue;
-      const commit = Iterator.from(notInPlace).find((one) => one.seq === seq);
+      const commit = Iterator.from(notInPlace()).find((one) => one.seq === seq);
       const content = commit && contentOf(commit);
-      return content === undefined ? tempPath(seq, "new") : pathOfTemp(seq, content);
+      if (content !== undefined) return pathOfTemp(seq, content);
+      made ??= tempPath(seq, "new");
     }
-    return undefined;
+    return made;
   }
 }
 

@@ -9,23 +9,9 @@ import { askCommitter, fill } from "../staging/fill.ts";
 import type { LiveTree } from "./live-tree.ts";
 import type { PendingContent } from "../versions/pending-contents.ts";
 import { prepareLink, prepareMake, stateAfter } from "./apply-make.ts";
-import type { FilledTemp } from "../staging/filled-temp.ts";
+import type { Prepared } from "./prepared.ts";
 import { isSameHandle } from "../disk/same-file.ts";
 import { STORE_FILE_MODE, stagedPath, tempPath } from "../disk/store-layout.ts";
-
-export type Prepared =
-  | { kind: "made"; handle: Uint8Array; isPlaced: boolean }
-  | { kind: "filled"; content: PendingContent; temp: FilledTemp }
-  /** Some of its bytes cannot be had any more; what there is lies at the path, if it is there still. */
-  | { kind: "lost"; content: PendingContent; path: string; missing: readonly ByteRange[]; mayComeBack: boolean }
-  /** Superseded by a later commit of the batch. */
-  | { kind: "superseded"; content: PendingContent }
-  | { kind: "nothing" };
-
-/** Tells whether it is in the tree since before an interruption. */
-export function isPlaced(prepared: Prepared): boolean {
-  return prepared.kind === "made" ? prepared.isPlaced : prepared.kind === "filled" && prepared.temp.open === undefined;
-}
 
 export interface PrepareDeps extends FillDeps {
   tree: LiveTree;
@@ -159,12 +145,6 @@ async function filled(
   mtimeNs: bigint,
   file: DiskFile,
 ): Promise<Prepared> {
-  const handle = await file.handle();
-  const stat = await file.stat();
+  const { stat, handle } = await file.identify();
   return { kind: "filled", content, temp: { path, handle, open: { file, stat }, mtimeNs } };
-}
-
-/** Closes what was opened; the batch is over. */
-export async function closePrepared(prepared: Prepared): Promise<void> {
-  if (prepared.kind === "filled") await prepared.temp.open?.file.close();
 }

@@ -1,14 +1,11 @@
 // Finding and removing what may lie at a path of the served folder.
-import type { DiskRoot, DiskStat } from "@runnel/shared";
+import type { DiskIdentity, DiskRoot } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import { conflictName } from "../../../meta/conflict-name.ts";
 import { joinPath } from "./store-layout.ts";
 
-/** A file or folder at a path: its stat tuple and its identity. */
-export interface FoundEntry {
-  stat: DiskStat;
-  handle: Uint8Array;
-}
+/** A file or folder at a path. */
+export type FoundEntry = DiskIdentity;
 
 /** Names to be compared with the rows once a batch is stored. */
 export interface Probes {
@@ -21,8 +18,7 @@ export interface Probes {
 /** @returns undefined when nothing lies there. */
 export async function findAt(root: DiskRoot, path: string): Promise<FoundEntry | undefined> {
   try {
-    const [stat, handle] = await Promise.all([root.stat(path), root.handle(path)]);
-    return { stat, handle };
+    return await root.identify(path);
   } catch (error) {
     if (isRunnelError(error, "NotFound", "NotFolder")) return undefined;
     throw error;

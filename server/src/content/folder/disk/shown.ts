@@ -82,16 +82,17 @@ export function shownOf(xattrs: readonly Xattr[]): Uint8Array | undefined {
 
 /**
  * Says at a path what the disk does not say of the node there, durably once its batch is. `isNew`: nothing has been
- * said of it before. Where the disk takes neither attribute nor record only the index knows.
+ * said of it before. `known`: its tuple. Where the disk takes neither attribute nor record only the index knows.
  */
 export async function keepShown(
   { root, shown }: { root: DiskRoot; shown: ShownRecords },
   path: string,
   state: NodeState,
   isNew: boolean,
+  known?: DiskStat,
 ): Promise<void> {
   try {
-    const stat = await root.stat(path);
+    const stat = known ?? (await root.stat(path));
     const value = encodeShown(state, stat);
     const hasAttribute = await isKeptInXattr(root, path, stat.type, value, isNew);
     if (!hasAttribute && value !== undefined) await keepRecord(shown, await root.handle(path), value);

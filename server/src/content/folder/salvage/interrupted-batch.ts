@@ -42,7 +42,7 @@ async function interruptedName(
         ? interruptedExchange(tree, commit, later)
         : interruptedRename(tree, commit, commit.operation, earlier, later);
     case "remove":
-      return interruptedRemove(tree, commit, later);
+      return interruptedRemove(tree, commit, earlier, later);
     default:
       return undefined;
   }
@@ -132,15 +132,22 @@ async function interruptedExchange(
   return isUnmoved ? commit : undefined;
 }
 
+/** A file that the removed one had replaced can have the name again: neither got onto the disk. */
 async function interruptedRemove(
   tree: SalvageTree,
   commit: SalvageCommit,
+  earlier: readonly SalvageCommit[],
   later: readonly SalvageCommit[],
 ): Promise<SalvageCommit | undefined> {
   const { path, result, wallNs } = commit;
   const found = await tree.find(path);
   if (found === undefined || later.some((each) => bindsName(each, path))) return undefined;
-  return tree.isAnothers(found, result.node) || tree.isNewer(path, found, wallNs) ? undefined : commit;
+  if (tree.isNewer(path, found, wallNs)) return undefined;
+  const owner = tree.ownerOf(found) ?? result.node;
+  const isReplaced = earlier.some(({ change }) =>
+    change.nodes.some(({ node, nlink }) => node === owner && nlink === 0),
+  );
+  return owner === result.node || isReplaced ? { ...commit, result: { ...result, node: owner } } : undefined;
 }
 
 async function interruptedContents(
@@ -171,7 +178,24 @@ async function interruptedContents(
     const [path, ...names] = now;
     if (isInterrupted && path !== undefined) interrupted.push({ ...commit, path, names });
   }
-  return interrupted;
+  return withBases(interrupted, shown.filter(isAsked));
+}
+
+/** Adds the contents that these copy from and later ones of the same files have followed, which nothing else holds. */
+function withBases(interrupted: readonly SalvageCommit[], asked: readonly SalvageCommit[]): SalvageCommit[] {
+  const found = new Map(interrupted.map((commit) => [commit.seq, commit]));
+  const places = new Map(interrupted.map(({ result, path, names }) => [result.node, { path, names }]));
+  for (const commit of found.values()) {
+    if (commit.operation.op !== "write") continue;
+    for (const run of commit.operation.content.runs) {
+      const version = run.from === "version" ? run.version : undefined;
+      const base = asked.find(({ result }) => result.version === version?.seq && result.node === version.node);
+      const place = base && places.get(base.result.node);
+      if (base?.operation.op === "write" && place !== undefined && !found.has(base.seq))
+        found.set(base.seq, { ...base, ...place });
+    }
+  }
+  return [...found.values()];
 }
 
 /** At this name, now at `path`, lies an older content of the node, or nothing. */

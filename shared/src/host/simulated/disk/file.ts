@@ -1,6 +1,6 @@
 // An open file of the simulated disk.
 import { RunnelError } from "../../../errors.ts";
-import type { DiskFile, DiskStat, FileLease, FileLock, SetStat } from "../../disk.ts";
+import type { DiskFile, DiskIdentity, DiskStat, FileLease, FileLock, SetStat } from "../../disk.ts";
 import { type Content, PAGE_BYTES } from "./content.ts";
 import type { Inode } from "./inode.ts";
 import type { SimulatedStorage } from "./storage.ts";
@@ -94,6 +94,11 @@ export class SimulatedFile implements DiskFile {
   async handle(): Promise<Uint8Array> {
     await this.#turn("handle");
     return this.#inode.handle();
+  }
+
+  async identify(): Promise<DiskIdentity> {
+    await this.#turn("identify");
+    return { stat: this.#inode.stat(), handle: this.#inode.handle() };
   }
 
   async takeLease(wanted: () => void): Promise<FileLease> {

@@ -6,6 +6,7 @@ import type {
   DiskFile,
   DiskRoot,
   DiskSpace,
+  DiskIdentity,
   DiskStat,
   FileType,
   OpenMode,
@@ -51,6 +52,12 @@ export class SimulatedRoot implements DiskRoot {
   async handle(path: string): Promise<Uint8Array> {
     await this.#turn("handle", path);
     return this.#inodeAt("handle", path).handle();
+  }
+
+  async identify(path: string): Promise<DiskIdentity> {
+    await this.#turn("identify", path);
+    const inode = this.#inodeAt("identify", path);
+    return { stat: inode.stat(), handle: inode.handle() };
   }
 
   async list(path: string, batch: (entries: DiskEntry[]) => void | Promise<void>): Promise<void> {
