@@ -188,6 +188,28 @@ test("a conflict copy, whose number is later than that of a save which follows i
   ]);
 });
 
+test("what becomes a conflict copy behind all that waits leaves the others in their order", async () => {
+  const copy = save(2, 7);
+  outbox.add(change(1), copy);
+  await settle();
+  isConnected = false;
+  outbox.add(change(3));
+  const gone = new RunnelError("Unreachable", "write", "The line broke.");
+  // It has a number of its own by the time that it comes back, and is known for a copy a moment later.
+  copy.n = 9;
+  await answer(9, gone);
+  copy.record = { ...copy.record, copy: {} as NonNullable<Save["record"]["copy"]> };
+  await answer(1, gone);
+  isConnected = true;
+  outbox.resume();
+  await settle();
+  const again = requests().slice(2);
+  expect(again.filter(([n]) => n !== 9)).toEqual([
+    [1, []],
+    [3, [1]],
+  ]);
+});
+
 test("a refusal is the change's own; what comes after it is sent again, once all of that has failed with it", async () => {
   outbox.add(change(1), change(2), save(3, 5), change(4));
   await settle();

@@ -298,7 +298,8 @@ export class Outbox {
     if (isSave(queued)) this.#savesUnderWay--;
     if (isPassing) {
       this.#waiting.push(queued);
-      this.#sort();
+      // Others here may have become conflict copies since they came, with numbers of their own.
+      this.#waiting.sort(inOrder);
       if (!isInherited && !this.#deps.isPaused(queued)) this.#again();
       if (isRunnelError(error, "NoSpace", "Quota")) {
         this.#deps.lacksSpace(error);
