@@ -42,7 +42,7 @@ async function interruptedName(
         ? interruptedExchange(tree, commit, later)
         : interruptedRename(tree, commit, commit.operation, earlier, later);
     case "remove":
-      return interruptedRemove(tree, commit, earlier, later);
+      return interruptedRemove(tree, commit, later);
     default:
       return undefined;
   }
@@ -136,18 +136,13 @@ async function interruptedExchange(
 async function interruptedRemove(
   tree: SalvageTree,
   commit: SalvageCommit,
-  earlier: readonly SalvageCommit[],
   later: readonly SalvageCommit[],
 ): Promise<SalvageCommit | undefined> {
   const { path, result, wallNs } = commit;
   const found = await tree.find(path);
   if (found === undefined || later.some((each) => bindsName(each, path))) return undefined;
   if (tree.isNewer(path, found, wallNs)) return undefined;
-  const owner = tree.ownerOf(found) ?? result.node;
-  const isReplaced = earlier.some(({ change }) =>
-    change.nodes.some(({ node, nlink }) => node === owner && nlink === 0),
-  );
-  return owner === result.node || isReplaced ? { ...commit, result: { ...result, node: owner } } : undefined;
+  return tree.isAnothers(found, result.node) && !tree.isOfGone(found) ? undefined : commit;
 }
 
 async function interruptedContents(

@@ -26,6 +26,8 @@ export class SalvageTree {
   private readonly ownership: Ownership;
   private readonly intents: Map<string, IntentFile>;
   private readonly owners: Map<string, number>;
+  /** Nodes that have no name after the commits of the log. */
+  private readonly gone: ReadonlySet<number>;
   /** Folders whose names changed. */
   private readonly touched = new Set<string>();
   /** Paths whose ctime the server itself may have made newer. */
@@ -40,6 +42,9 @@ export class SalvageTree {
     this.log = log;
     this.intents = found.intents;
     this.owners = found.owners;
+    this.gone = new Set(
+      found.commits.flatMap(({ change }) => change.nodes.flatMap(({ node, nlink }) => (nlink === 0 ? [node] : []))),
+    );
     this.ownTouches = new Set(found.ownPaths);
   }
 
@@ -75,6 +80,12 @@ export class SalvageTree {
   isAnothers(found: FoundEntry, node: number): boolean {
     const owner = this.ownerOf(found);
     return owner !== undefined && owner !== node;
+  }
+
+  /** Tells whether the file is one that a commit of the log removed, or put another in the place of. */
+  isOfGone(found: FoundEntry): boolean {
+    const owner = this.ownerOf(found);
+    return owner !== undefined && this.gone.has(owner);
   }
 
   /** The node whose file it is, as far as the log tells. */

@@ -121,7 +121,8 @@ class Salvage {
     if (there?.stat.type === "symlink" && type === "symlink" && (await tree.root.readSymlink(path)) === state.target)
       return;
     await tree.makeParents(path, wallNs);
-    if (there !== undefined) await tree.keepConflictCopy(path, wallNs);
+    if (there !== undefined && tree.isOfGone(there)) await tree.takeOut(path, there, tree.ownerOf(there) ?? commit.result.node, seq);
+    else if (there !== undefined) await tree.keepConflictCopy(path, wallNs);
     const temp = `${TEMP_FOLDER}/salvage-${seq}`;
     await removeAny(tree.root, temp);
     await makeNode(tree.root, temp, state);
@@ -241,9 +242,10 @@ class Salvage {
     const found = await tree.find(path);
     this.places.delete(result.node);
     this.attributes.delete(result.node);
-    if (found === undefined || tree.isAnothers(found, result.node) || tree.isNewer(path, found, wallNs)) return;
+    if (found === undefined || tree.isNewer(path, found, wallNs)) return;
+    if (tree.isAnothers(found, result.node) && !tree.isOfGone(found)) return;
     if (found.stat.type === "folder") await removeEmpty(tree.root, path);
-    else await tree.takeOut(path, found, result.node, seq);
+    else await tree.takeOut(path, found, tree.ownerOf(found) ?? result.node, seq);
     tree.touch(path);
   }
 
