@@ -31,7 +31,7 @@ describe.each([...NEEDS.keys()])("%s", (mutant) => {
       for (let seed = 1; seed <= MUTANT_SEEDS; seed++) {
         const run = await record(settingsOf(seed, MUTANT_LASTS_MS, mutant)).catch((error: Error) => error);
         if (run instanceof Error) {
-          // One that lets no client be mounted is noticed by anybody.
+          // A mutant that lets no client be mounted is noticed, too.
           if (!/in vain for client\d to be mounted/.test(run.message)) throw run;
           console.info(`${mutant}: ${run.message.split("\n", 1)[0]}`);
           return;

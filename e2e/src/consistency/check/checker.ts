@@ -87,8 +87,8 @@ class Checker {
   }
 
   /**
-   * Checks that a file came to a name with what its program had saved in it, if that had been all. Of two calls that may
-   * be the commit nothing can be told.
+   * Checks that a file came to a name with what its program had saved in it, if that had been all. Of two calls that
+   * may be the commit nothing can be told.
    */
   private named(call: Call, seq: number | undefined, resting: Resting | undefined): void {
     const { kind, path, client, began } = call;

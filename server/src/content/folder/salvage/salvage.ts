@@ -121,7 +121,8 @@ class Salvage {
     if (there?.stat.type === "symlink" && type === "symlink" && (await tree.root.readSymlink(path)) === state.target)
       return;
     await tree.makeParents(path, wallNs);
-    if (there !== undefined && tree.isOfGone(there)) await tree.takeOut(path, there, tree.ownerOf(there) ?? commit.result.node, seq);
+    if (there !== undefined && tree.isOfGone(there))
+      await tree.takeOut(path, there, tree.ownerOf(there) ?? commit.result.node, seq);
     else if (there !== undefined) await tree.keepConflictCopy(path, wallNs);
     const temp = `${TEMP_FOLDER}/salvage-${seq}`;
     await removeAny(tree.root, temp);
