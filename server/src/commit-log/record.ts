@@ -1,7 +1,7 @@
 // Records of the commit log (docs/FORMAT.md, "Commit records"): a CBOR header, then the commit's new data. The header's
 // length stands first (u32, little-endian), so that data can be read in place: run "log" offsets count from the data's
 // first byte.
-import type { Change, Recipe } from "@runnel/shared";
+import type { Change, Recipe, RecordPlace } from "@runnel/shared";
 import { RunnelError, check, decodeCbor, decodeRecipe, encodeCbor, encodeRecipe } from "@runnel/shared";
 import { z } from "zod";
 import type { ExternalOperation, Operation, OperationId, OperationPaths, OperationResult } from "../meta/meta-store.ts";
@@ -18,6 +18,13 @@ export interface CommitRecord {
   result: OperationResult;
   /** Paths of an operation that changed something. */
   paths: OperationPaths | undefined;
+}
+
+/** A copy of the record of a commit that waits, behind others [F211]. */
+export interface CopyRecord extends Omit<CommitRecord, "kind"> {
+  kind: "again";
+  /** The seq up to which its paths follow what was renamed. */
+  asOf: number;
 }
 
 /** Commits that are one: all of them, or none, without data. */
@@ -49,12 +56,29 @@ export interface WaitRecord {
   seqs: readonly number[];
 }
 
-export type LoggedRecord = CommitRecord | BatchRecord | HandleRecord | UpRecord | WaitRecord;
+/** All commits up to `seq` are in the plain folder but these, each of which has a copy before this record. */
+export interface RestRecord {
+  kind: "rest";
+  seq: number;
+  seqs: readonly number[];
+}
 
-/** Returns the commits that a record holds. */
+export type LoggedRecord = CommitRecord | CopyRecord | BatchRecord | HandleRecord | UpRecord | WaitRecord | RestRecord;
+
+/** Returns the commits that a record holds, copies left out. */
 export function commitsOf(record: LoggedRecord): readonly CommitRecord[] {
   if (record.kind === "commit") return [record];
   return record.kind === "together" ? record.commits : [];
+}
+
+/** Returns the commits of which all that applying needs is found at a record. */
+export function commitsAt(record: LoggedRecord): readonly (CommitRecord | CopyRecord)[] {
+  return record.kind === "again" ? [record] : commitsOf(record);
+}
+
+/** Finds a commit's new data by its record's place. */
+export function dataPlace({ segment, offset, length }: RecordPlace, dataOffset: number): RecordPlace {
+  return { segment, offset: offset + dataOffset, length: length - dataOffset };
 }
 
 /**
@@ -71,7 +95,10 @@ const HEADER_LENGTH_BYTES = 4;
  * Our own writer made it and a checksum covers it: only what older versions could have written otherwise is checked
  * here.
  */
-const header = z.looseObject({ kind: z.enum(["commit", "together", "handle", "up", "wait"]), seq: z.number() });
+const header = z.looseObject({
+  kind: z.enum(["commit", "again", "together", "handle", "up", "wait", "rest"]),
+  seq: z.number(),
+});
 
 export function encodeRecord(
   record: LoggedRecord,
@@ -104,16 +131,17 @@ function decode(payload: Uint8Array): { record: LoggedRecord; dataOffset: number
 }
 
 function flat(record: LoggedRecord): unknown {
-  if (record.kind === "commit") return { ...record, id: flatId(record.id), operation: flatten(record.operation) };
+  if (record.kind === "commit" || record.kind === "again")
+    return { ...record, id: flatId(record.id), operation: flatten(record.operation) };
   return record.kind === "together" ? { ...record, commits: record.commits.map(flat) } : record;
 }
 
 function round(record: LoggedRecord): LoggedRecord {
-  if (record.kind === "commit") return roundCommit(record);
+  if (record.kind === "commit" || record.kind === "again") return roundCommit(record);
   return record.kind === "together" ? { ...record, commits: record.commits.map(roundCommit) } : record;
 }
 
-function roundCommit(record: CommitRecord): CommitRecord {
+function roundCommit<T extends CommitRecord | CopyRecord>(record: T): T {
   return { ...record, id: roundId(record.id), operation: unflatten(record.operation) };
 }
 

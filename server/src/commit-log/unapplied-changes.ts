@@ -4,7 +4,7 @@ import type { DiskRoot } from "@runnel/shared";
 import { isRunnelError, openLog } from "@runnel/shared";
 import { appliedCommits } from "../meta/is-applied.ts";
 import type { MetaStore } from "../meta/meta-store.ts";
-import { COMMIT_LOG_FORMAT, commitsOf, decodeRecord, isExternal } from "./record.ts";
+import { COMMIT_LOG_FORMAT, commitsAt, decodeRecord, isExternal } from "./record.ts";
 
 const LOG_FOLDER = "log";
 
@@ -23,16 +23,19 @@ export async function readUnappliedChanges(
     const { log } = await openLog(data, LOG_FOLDER, COMMIT_LOG_FORMAT);
     try {
       let appliedSeq = 0;
-      const isApplied = meta === undefined ? (seq: number) => seq <= appliedSeq : await appliedCommits(meta);
-      const commits: { seq: number; path: string }[] = [];
+      let rest = { seq: 0, seqs: new Set<number>() };
+      const isNoted = (seq: number): boolean => seq <= appliedSeq || (seq <= rest.seq && !rest.seqs.has(seq));
+      const isApplied = meta === undefined ? isNoted : await appliedCommits(meta);
+      const pathOf = new Map<number, string>();
       await log.replay(({ payload }) => {
         const { record } = decodeRecord(payload);
         if (record.kind === "up") appliedSeq = record.seq;
-        for (const { seq, operation, change, paths } of commitsOf(record))
-          if (change !== undefined && !isExternal(operation)) commits.push({ seq, path: paths?.path ?? "" });
+        if (record.kind === "rest") rest = { seq: record.seq, seqs: new Set(record.seqs) };
+        for (const { seq, operation, change, paths } of commitsAt(record))
+          if (change !== undefined && !isExternal(operation)) pathOf.set(seq, paths?.path ?? "");
       });
-      const left = commits.filter(({ seq }) => !isApplied(seq));
-      const paths = [...new Set(left.map(({ path }) => path).filter((path) => path !== ""))];
+      const left = [...pathOf].filter(([seq]) => !isApplied(seq)).toSorted(([one], [other]) => one - other);
+      const paths = [...new Set(left.map(([, path]) => path).filter((path) => path !== ""))];
       return { changes: left.length, paths };
     } finally {
       await log.close();

@@ -10,7 +10,7 @@ import { appliedCommits } from "../meta/is-applied.ts";
 import type { MetaStore, VolumeFacts } from "../meta/meta-store.ts";
 import { indexAgain } from "../commit-log/queue.ts";
 import type { NoticeHistory } from "./notice-history.ts";
-import { commitsOf, decodeRecord, isExternal } from "../commit-log/record.ts";
+import { commitsAt, commitsOf, dataPlace, decodeRecord, isExternal } from "../commit-log/record.ts";
 
 export interface RecoverDeps {
   name: string;
@@ -120,25 +120,27 @@ async function rollForward(log: Log, meta: MetaStore): Promise<Recovered> {
     throw new StrangeIndex("The index is ahead of the log.");
   }
   const isApplied = await ofIndex(() => appliedCommits(meta));
-  const commits: AcceptedCommit[] = [];
+  const commits = new Map<number, AcceptedCommit>();
   const handles = new Map<number, Uint8Array>();
   await log.replay(async ({ place, payload }) => {
     const { record, dataOffset } = decodeRecord(payload);
     if (record.kind === "handle" && !isApplied(record.seq)) handles.set(record.seq, record.handle);
-    const found = commitsOf(record);
+    const found = commitsAt(record);
     if (found.length === 0) return;
-    const data = { segment: place.segment, offset: place.offset + dataOffset, length: place.length - dataOffset };
+    const data = dataPlace(place, dataOffset);
     const isIndexed =
       place.segment < before.logSegment || (place.segment === before.logSegment && place.offset < before.logOffset);
-    if (!isIndexed) {
+    // The index has the commit of a copy, or gets it from its first record.
+    if (!isIndexed && record.kind !== "again") {
       const end = { segment: place.segment, offset: place.offset + place.length };
-      await ofIndex(() => indexAgain(meta, { commits: found, data, end }));
+      await ofIndex(() => indexAgain(meta, { commits: commitsOf(record), data, end }));
     }
     for (const { seq, id, operation, result, change } of found)
       if (change !== undefined && !isApplied(seq) && !isExternal(operation))
-        commits.push({ seq, operation, result, change, instance: id?.instance ?? "", data });
+        commits.set(seq, { seq, operation, result, change, instance: id?.instance ?? "", data });
   });
-  return { meta, facts: await meta.facts(), commits, handles, salvaged: undefined };
+  const waiting = [...commits.values()].toSorted((one, other) => one.seq - other.seq);
+  return { meta, facts: await meta.facts(), commits: waiting, handles, salvaged: undefined };
 }
 
 /** Damage found here is the index's, which can be made anew; damage of the log cannot. */

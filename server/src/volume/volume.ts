@@ -213,7 +213,7 @@ export class Volume {
         await log.append([encodeRecord({ kind: "wait", seq: seqs[0] ?? 0, seqs }).bytes]);
       },
       askCommitter: (instance, version, ranges, take) => supplies.ask(instance, version, ranges, take),
-      readLog: (place, offset, length) => log.read(place, offset, length),
+      readLog: (place, offset, length) => volume.#keeper.read(place, offset, length),
       keptNotices: history,
       noticed: () => feed.noticed(),
       applied: (seq) => {

@@ -3,11 +3,13 @@
 import type { Change, Log, RecordPlace } from "@runnel/shared";
 import type { ExternalOperation, Operation, OperationResult } from "../../../meta/meta-store.ts";
 import { handleKey } from "../disk/same-file.ts";
-import { commitsOf, decodeRecord, isExternal } from "../../../commit-log/record.ts";
-import type { CommitRecord } from "../../../commit-log/record.ts";
+import { commitsAt, dataPlace, decodeRecord, isExternal } from "../../../commit-log/record.ts";
+import type { CommitRecord, CopyRecord } from "../../../commit-log/record.ts";
 
 export interface SalvageCommit {
   seq: number;
+  /** The seq up to which its paths follow what was renamed: its own, or of a copy a later one [F211]. */
+  asOf: number;
   wallNs: bigint;
   operation: Operation;
   result: OperationResult;
@@ -31,7 +33,10 @@ export interface IntentFile {
 }
 
 export interface SalvageLog {
-  /** Commits in seq order; their paths are those of now, as far as renames by other programs tell. */
+  /**
+   * Commits in the order in which they may be put there; their paths are those of now, as far as renames by other
+   * programs tell.
+   */
   commits: SalvageCommit[];
   /** Commits that later ones may have passed. */
   waited: ReadonlySet<number>;
@@ -56,7 +61,7 @@ interface ForeignChange {
 
 class Reader {
   appliedSeq = 0;
-  commits: SalvageCommit[] = [];
+  readonly commits = new Map<number, SalvageCommit>();
   readonly ownPaths = new Set<string>();
   readonly waited = new Set<number>();
   readonly handles: { seq: number; handle: Uint8Array }[] = [];
@@ -65,7 +70,7 @@ class Reader {
   readonly foreign = new Map<number, ForeignChange>();
   readonly renames: { seq: number; from: string; path: string }[] = [];
 
-  take(record: CommitRecord, data: RecordPlace): void {
+  take(record: CommitRecord | CopyRecord, data: RecordPlace): void {
     const { change, operation, result, wallNs, seq } = record;
     if (change === undefined) return;
     const paths = record.paths ?? { path: "", from: "", sources: [], names: [], files: [] };
@@ -77,7 +82,8 @@ class Reader {
     this.ownPaths.add(paths.path).add(paths.from);
     const sources = new Map(paths.sources.map(({ node, path }) => [node, path]));
     const { path, from, names } = paths;
-    this.commits.push({ seq, wallNs, operation, result, change, path, from, names, sources, data });
+    const asOf = record.kind === "again" ? record.asOf : seq;
+    this.commits.set(seq, { seq, asOf, wallNs, operation, result, change, path, from, names, sources, data });
   }
 
   private takeForeign(
@@ -96,7 +102,17 @@ class Reader {
 
   up(seq: number): void {
     this.appliedSeq = Math.max(this.appliedSeq, seq);
-    this.commits = this.commits.filter((commit) => commit.seq > this.appliedSeq);
+    this.#forget((each) => each <= this.appliedSeq);
+  }
+
+  rest(seq: number, seqs: readonly number[]): void {
+    const left = new Set(seqs);
+    this.#forget((each) => each <= seq && !left.has(each));
+    for (const each of seqs) this.waited.add(each);
+  }
+
+  #forget(isApplied: (seq: number) => boolean): void {
+    for (const seq of this.commits.keys()) if (isApplied(seq)) this.commits.delete(seq);
   }
 
   /**
@@ -109,10 +125,10 @@ class Reader {
     return (operation.op === "write" ? foreign.content : foreign.name) > seq;
   }
 
-  pathNow(path: string, seq: number): string {
+  pathNow(path: string, asOf: number): string {
     let now = path;
     for (const rename of this.renames) {
-      if (rename.seq < seq || rename.from === "") continue;
+      if (rename.seq <= asOf || rename.from === "") continue;
       if (now === rename.from) now = rename.path;
       else if (now.startsWith(`${rename.from}/`)) now = rename.path + now.slice(rename.from.length);
     }
@@ -128,9 +144,11 @@ export async function readForSalvage(log: Log): Promise<SalvageLog> {
     if (record.kind === "up") reader.up(record.seq);
     else if (record.kind === "handle") reader.handles.push({ seq: record.seq, handle: record.handle });
     else if (record.kind === "wait") for (const seq of record.seqs) reader.waited.add(seq);
-    const data = { segment: place.segment, offset: place.offset + dataOffset, length: place.length - dataOffset };
-    for (const commit of commitsOf(record)) reader.take(commit, data);
+    else if (record.kind === "rest") reader.rest(record.seq, record.seqs);
+    for (const commit of commitsAt(record)) reader.take(commit, dataPlace(place, dataOffset));
   });
+  // Nothing between the seq of what waits and that of its copy depends on it, nor it on anything there.
+  const inOrder = [...reader.commits.values()].toSorted((one, other) => one.asOf - other.asOf || one.seq - other.seq);
   const intents = new Map<string, IntentFile>();
   for (const { seq, handle } of reader.handles) {
     const file = reader.made.get(seq);
@@ -138,15 +156,16 @@ export async function readForSalvage(log: Log): Promise<SalvageLog> {
     intents.set(handleKey(handle), file);
     reader.owners.set(handleKey(handle), file.node);
   }
-  const lastOwn = new Map(reader.commits.map((commit) => [commit.result.node, commit.seq]));
+  const lastOwn = new Map(inOrder.map((commit) => [commit.result.node, commit.seq]));
   const foreignAttributes = [...reader.foreign]
     .filter(([node, { attributes }]) => attributes > (lastOwn.get(node) ?? 0))
     .map(([node]) => node);
-  const commits = reader.commits.filter((commit) => !reader.isShown(commit));
+  const commits = inOrder.filter((commit) => !reader.isShown(commit));
   for (const commit of commits) {
-    commit.path = reader.pathNow(commit.path, commit.seq);
-    commit.from = reader.pathNow(commit.from, commit.seq);
-    commit.names = commit.names.map((name) => reader.pathNow(name, commit.seq));
+    const { asOf } = commit;
+    commit.path = reader.pathNow(commit.path, asOf);
+    commit.from = reader.pathNow(commit.from, asOf);
+    commit.names = commit.names.map((name) => reader.pathNow(name, asOf));
   }
   return {
     commits,
