@@ -41,6 +41,8 @@ export interface Offer {
 
 export interface ServedVolumeDeps {
   clock: Clock;
+  /** Told of the volume each time that it is open, before anybody is let in. */
+  opened?(volume: Volume): void;
   /** Ends the volume's attachments with this error. */
   ended: (volume: Volume, error: RunnelError) => void;
   warn(message: string, error?: unknown): void;
@@ -195,6 +197,7 @@ export class ServedVolume {
       await this.#end(opened);
       throw error;
     }
+    this.#deps.opened?.(opened.volume);
     this.#opened = opened;
     this.#why = undefined;
     this.#pauseMs = PROBE_MS;

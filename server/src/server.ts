@@ -14,7 +14,7 @@ import { openersOf } from "./volume/openers.ts";
 import type { Volume } from "./volume/volume.ts";
 import { ConnectionHandler } from "./wire/connection-handler.ts";
 import { DeviceShare } from "./wire/device-share.ts";
-import { cutOff, rightChanged } from "./wire/cut-off.ts";
+import { cutOff, dropUploadsOfOthers, rightChanged } from "./wire/cut-off.ts";
 
 export interface ServerDeps {
   acceptor: Acceptor;
@@ -56,7 +56,10 @@ export async function serve(deps: ServerDeps): Promise<ServedServer> {
   const ended = (volume: Volume, error: RunnelError): void => {
     for (const handler of handlers) handler.volumeEnded(volume, error);
   };
-  const served = new ServedVolumes(deps.volumes, { clock, ended, warn });
+  const opened = (volume: Volume): void => {
+    if (devices !== undefined) dropUploadsOfOthers(volume, devices, warn);
+  };
+  const served = new ServedVolumes(deps.volumes, { clock, opened, ended, warn });
   const carriedBefore: Carried = { sentBytes: 0, receivedBytes: 0 };
   const carry = (carried: Carried, { sentBytes, receivedBytes }: Carried): Carried => {
     carried.sentBytes += sentBytes;

@@ -14,6 +14,8 @@ let firstScan: PromiseWithResolvers<void>;
 let gone: (reason: string) => void;
 /** Called by opening. */
 let opens: () => void;
+/** Called when it is open. */
+let told: () => void;
 let events: string[];
 let warnings: string[];
 
@@ -23,6 +25,7 @@ beforeEach(() => {
   isNew = false;
   firstScan = Promise.withResolvers();
   opens = () => undefined;
+  told = () => undefined;
   events = [];
   warnings = [];
 });
@@ -64,6 +67,7 @@ function served(): ServedVolume {
     },
     {
       clock,
+      opened: () => told(),
       ended: (_volume, error) => void events.push(`ended: ${error.kind}`),
       warn: (message) => void warnings.push(message),
     },
@@ -145,6 +149,19 @@ describe("a folder that is not there", () => {
     expect(volume.volume).toBeDefined();
     await volume.close();
   });
+});
+
+test("each opening is told before anybody is let in", async () => {
+  const volume = served();
+  told = () => void events.push(`told: ${String(volume.volume?.isNew)}`);
+  await volume.start();
+  fault = away();
+  await clock.advance(1_999);
+  fault = undefined;
+  await clock.advance(1_999);
+  expect(events.filter((event) => event.startsWith("told"))).toEqual(["told: undefined", "told: undefined"]);
+  expect(volume.volume).toBeDefined();
+  await volume.close();
 });
 
 test("[W111] a folder that is taken in is Busy to who attaches, with how far that is, which whoever runs the server is told as well", async () => {

@@ -161,6 +161,12 @@ export class DeviceRegistry {
     this.save().catch(() => undefined);
   }
 
+  /** Tells whether there is such a device, not revoked, that may write to the volume. */
+  mayWrite(id: string, volume: string): boolean {
+    const device = this.byId.get(id);
+    return device !== undefined && device.revokedMs === undefined && rightOn(device, volume) === "write";
+  }
+
   /** Lists the devices in the order in which they came. */
   list(): readonly Device[] {
     return [...this.byId.values()];

@@ -44,11 +44,11 @@ export class DetachedUploads {
       );
   }
 
-  /** Discards what a device has here: its access was withdrawn. */
-  async drop(device: string): Promise<void> {
+  /** Discards what these devices have here: they may not write any more. */
+  async drop(isDropped: (device: string) => boolean): Promise<void> {
     await this.#adding;
     for (const [key, detached] of this.#detached) {
-      if (detached.opening.device !== device) continue;
+      if (!isDropped(detached.opening.device)) continue;
       this.#remove(key, detached);
       await detached.file.discard();
     }

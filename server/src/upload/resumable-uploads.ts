@@ -117,7 +117,15 @@ export class ResumableUploads {
   async drop(device: string): Promise<void> {
     this.#dropped.add(device);
     for (const [key, suspended] of this.#suspended) if (suspended.device === device) await this.#discard(key);
-    await this.#detached.drop(device);
+    await this.#detached.drop((each) => each === device);
+  }
+
+  /**
+   * Discards what was found at the start of devices that may not write: they lost their right while nobody was here to
+   * be told. What is of no device stays.
+   */
+  async dropOthers(mayWrite: (device: string) => boolean): Promise<void> {
+    await this.#detached.drop((device) => device !== "" && !mayWrite(device));
   }
 
   /** The device may write again. */

@@ -1,6 +1,7 @@
 // Ends what a device has open and holds when it loses its rights: at once, whatever it is doing.
 import { RunnelError } from "@runnel/shared";
 import type { Device } from "../auth/registry-file.ts";
+import type { DeviceRegistry } from "../auth/device-registry.ts";
 import { rightOn } from "../auth/device-registry.ts";
 import type { Volume } from "../volume/volume.ts";
 import type { ConnectionHandler } from "./connection-handler.ts";
@@ -34,6 +35,17 @@ export function rightChanged(device: Device, name: string, { handlers, volumes, 
   if (right === undefined) forgetHolders(device, volume, warn);
   if (right === "write") volume.uploads.restore(device.id);
   else dropUploads(device, volume, warn);
+}
+
+/** Discards what was begun by devices that lost the right to write while the volume was not open. */
+export function dropUploadsOfOthers(
+  volume: Volume,
+  devices: Pick<DeviceRegistry, "mayWrite">,
+  warn: CutOffDeps["warn"],
+): void {
+  volume.uploads
+    .dropOthers((device) => devices.mayWrite(device, volume.name))
+    .catch((error: unknown) => warn("Unfinished uploads of devices that may not write could not be removed.", error));
 }
 
 function dropUploads(device: Device, volume: Volume, warn: CutOffDeps["warn"]): void {

@@ -234,6 +234,18 @@ describe("a device", () => {
     expect(registry.deviceOf(tokenOf("b"))).toBe(again.device);
   });
 
+  test("may write where it has that right, until it is revoked", async () => {
+    const { device } = await registry.join({ secret: await inviteTo("docs"), token: tokenOf("a"), name: "laptop" });
+    const mayWrite = (volume: string, id = device.id): boolean => registry.mayWrite(id, volume);
+    expect([mayWrite("docs"), mayWrite("plans"), mayWrite("docs", "0000")]).toEqual([true, false, false]);
+    await registry.setRight("laptop", "docs", "read");
+    expect(mayWrite("docs")).toBe(false);
+    await registry.setRight("laptop", "docs", "write");
+    expect(mayWrite("docs")).toBe(true);
+    await registry.revoke("laptop");
+    expect(mayWrite("docs")).toBe(false);
+  });
+
   test("is known to have been seen, also after a restart, but is written down for that every ten minutes at most", async () => {
     const { device } = await registry.join({ secret: await inviteTo("docs"), token: tokenOf("a"), name: "laptop" });
     const seen = (): number | undefined => registry.list()[0]?.seenMs;

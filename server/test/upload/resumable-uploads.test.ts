@@ -123,6 +123,11 @@ test("of devices that may write no more, those that were found at the start go t
     return { atMs: wallMs(clock), notes, discard } as unknown as ResumableFile;
   };
   writes.addDetached([file("gone", "one"), file("gone", "two"), file("stays", "three")]);
+  writes.addDetached([file("gone before", "five"), file("", "of no device")]);
+  await writes.dropOthers((device) => device !== "gone before");
+  expect(discarded.splice(0)).toEqual(["five"]);
+  await writes.resumeDetached("of no device", 1);
+  expect(writes.take("of no device", 1)).toBeDefined();
   // Resumed already: it is the device's still.
   await writes.resumeDetached("two", 1);
   await writes.drop("gone");
