@@ -1,7 +1,7 @@
 // Free space for the log and the index: known before anything is written, so that a commit is refused while it is still
 // nothing, and not half done.
 import type { Clock, DiskRoot } from "@runnel/shared";
-import { RunnelError } from "@runnel/shared";
+import { RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
 
 /** Bytes left for what the index writes besides, and for the records of what is being applied. */
 const MARGIN_BYTES = 1024 * 1024;
@@ -31,6 +31,11 @@ export class FreeSpace {
     if (this.#availableBytes < MARGIN_BYTES + neededBytes) throw fullDisk();
     this.#availableBytes -= neededBytes;
   }
+}
+
+/** Takes a quota that is used up for what it is to whoever saves: a disk without room. */
+export function logFailure(error: unknown): RunnelError {
+  return isRunnelError(error, "NoSpace", "Quota") ? fullDisk(error) : fromSystemError(error, "write commit log");
 }
 
 export function fullDisk(cause?: unknown): RunnelError {

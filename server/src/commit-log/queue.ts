@@ -2,7 +2,7 @@
 // of the log, then indexed, then published: decide → log → index → apply and feed → acknowledgements → answer.
 // Nothing overtakes.
 import type { Change, Clock, Log, RecordPlace } from "@runnel/shared";
-import { DESCRIPTOR_BYTES, ERROR_KINDS, RunnelError, fromSystemError, isRunnelError, sleep } from "@runnel/shared";
+import { DESCRIPTOR_BYTES, ERROR_KINDS, RunnelError, isRunnelError, sleep } from "@runnel/shared";
 import type { ErrorDetail, ErrorKind } from "@runnel/shared";
 import type { Holder } from "../feed/holder.ts";
 import type {
@@ -16,7 +16,7 @@ import type {
 } from "../meta/meta-store.ts";
 import { encodeRecord } from "./record.ts";
 import type { CommitRecord } from "./record.ts";
-import { fullDisk } from "./free-space.ts";
+import { fullDisk, logFailure } from "./free-space.ts";
 import type { FreeSpace } from "./free-space.ts";
 
 export interface Submission {
@@ -268,7 +268,7 @@ export class CommitQueue {
       }
     } catch (error) {
       await this.#deps.meta.rollback();
-      throw isRunnelError(error, "NoSpace") ? fullDisk(error) : fromSystemError(error, "write commit log");
+      throw logFailure(error);
     }
     try {
       await this.#deps.meta.commit(places, end).catch((error: unknown) => this.#indexLate(logged, error, later));

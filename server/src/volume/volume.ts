@@ -12,9 +12,10 @@ import { NoticeHistory } from "./notice-history.ts";
 import { LaterChanges } from "./later-changes.ts";
 import { ChunkIndexer } from "./chunk-indexer.ts";
 import { COMMIT_LOG_FORMAT, encodeRecord, isExternal } from "../commit-log/record.ts";
+import type { LoggedRecord } from "../commit-log/record.ts";
 import { CommitQueue } from "../commit-log/queue.ts";
 import type { Committed, Placing, Published, Submission } from "../commit-log/queue.ts";
-import { FreeSpace } from "../commit-log/free-space.ts";
+import { FreeSpace, logFailure } from "../commit-log/free-space.ts";
 import { LogKeeper } from "../commit-log/keeper.ts";
 import { RecipeCache } from "./recipe-cache.ts";
 import { recover } from "./recover.ts";
@@ -206,12 +207,8 @@ export class Volume {
           if (operation.op === "setRecipe") volume.#indexer.index(operation.version, operation.recipe);
         return planned;
       },
-      recordIntent: async (seq, handle) => {
-        await log.append([encodeRecord({ kind: "handle", seq, handle }).bytes]);
-      },
-      recordWaiting: async (seqs) => {
-        await log.append([encodeRecord({ kind: "wait", seq: seqs[0] ?? 0, seqs }).bytes]);
-      },
+      recordIntent: (seq, handle) => appendNote(log, { kind: "handle", seq, handle }),
+      recordWaiting: (seqs) => appendNote(log, { kind: "wait", seq: seqs[0] ?? 0, seqs }),
       askCommitter: (instance, version, ranges, take) => supplies.ask(instance, version, ranges, take),
       readLog: (place, offset, length) => volume.#keeper.read(place, offset, length),
       keptNotices: history,
@@ -408,6 +405,13 @@ export class Volume {
       this.#forgetExpired();
     });
   }
+}
+
+/** A quota of the log's disk is none of the folder's disk, for which old versions would give way. */
+async function appendNote(log: Log, record: LoggedRecord): Promise<void> {
+  await log.append([encodeRecord(record).bytes]).catch((error: unknown) => {
+    throw logFailure(error);
+  });
 }
 
 async function attachedBefore(meta: MetaStore): Promise<AttachedBefore[]> {

@@ -237,23 +237,53 @@ describe("the commit log", () => {
     expect(await rig.readFile("a")).toEqual(bytesOf(1, 50_000));
   });
 
-  test("that is full is NoSpace: nothing happened, and it goes on when there is room", async () => {
+  const LACKS = ["NoSpace", "Quota"] as const;
+
+  test.each(LACKS)(
+    "that is full is NoSpace: nothing happened, and it goes on when there is room (%s)",
+    async (lack) => {
+      const rig = await opened();
+      const node = await rig.file(ROOT_NODE, "a", "a first");
+      await rig.settle();
+      const before = await rig.tree();
+      const { seq } = rig.volume;
+      rig.disk.fault = (operation, path) => (operation === "write" && path.startsWith("log/") ? lack : undefined);
+      expect(await kindOf(rig.write(node, Buffer.from("no room for this"), 50))).toBe("NoSpace");
+      expect(await rig.tree()).toEqual(before);
+      expect(rig.volume.seq).toBe(seq);
+      rig.disk.fault = undefined;
+      await rig.write(node, Buffer.from("now there is"), 50);
+      expect((await rig.tree()).get("a")).toBe("file now there is");
+      await rig.settle();
+      await rig.kill();
+      await rig.open();
+      expect((await rig.tree()).get("a")).toBe("file now there is");
+    },
+  );
+
+  test("that takes no notes of what is applied costs no old version of the folder's, and it goes on when there is room", async () => {
     const rig = await opened();
-    const node = await rig.file(ROOT_NODE, "a", "a first");
+    const node = await rig.file(ROOT_NODE, "a", bytesOf(1, 300_000));
     await rig.settle();
-    const before = await rig.tree();
-    const { seq } = rig.volume;
-    rig.disk.fault = (operation, path) => (operation === "write" && path.startsWith("log/") ? "NoSpace" : undefined);
-    expect(await kindOf(rig.write(node, Buffer.from("no room for this"), 50))).toBe("NoSpace");
-    expect(await rig.tree()).toEqual(before);
-    expect(rig.volume.seq).toBe(seq);
+    await rig.write(node, bytesOf(2, 300_000));
+    await rig.settle();
+    const kept = async (): Promise<unknown> => {
+      const versions = await rig.volume.meta.versionsOf(node);
+      return versions.map(({ place }) => place.at);
+    };
+    const before = await kept();
+    let writes = 0;
+    rig.disk.fault = (operation, path) => {
+      const isNote = operation === "write" && path.startsWith("log/") && ++writes > 1;
+      return isNote ? "Quota" : undefined;
+    };
+    await rig.write(node, bytesOf(3, 300_000));
+    await rig.clock.advance(120_000);
+    expect(rig.volume.content.status()).toMatchObject({ pendingCommits: 1, stuck: { kind: "NoSpace" } });
+    expect((await kept()) as string[]).toEqual([...(before as string[]), "pending"]);
     rig.disk.fault = undefined;
-    await rig.write(node, Buffer.from("now there is"), 50);
-    expect((await rig.tree()).get("a")).toBe("file now there is");
     await rig.settle();
-    await rig.kill();
-    await rig.open();
-    expect((await rig.tree()).get("a")).toBe("file now there is");
+    expect(await rig.readFile("a")).toEqual(bytesOf(3, 300_000));
   });
 
   /** With an index that fails as it is told. */

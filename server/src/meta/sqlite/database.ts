@@ -86,13 +86,17 @@ CREATE INDEX IF NOT EXISTS node_ranges_by_device ON node_ranges (device, count, 
 CREATE TABLE IF NOT EXISTS terms (instance TEXT PRIMARY KEY, term_ms INTEGER NOT NULL, crc INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
-/** An error of SQLite as one of ours; others pass through. */
-export function fromSqliteError(error: unknown): unknown {
+/**
+ * An error of SQLite as one of ours; others pass through. `hasRoom`: asked where SQLite names no cause. It knows a full
+ * disk by ENOSPC alone; a quota that is used up (EDQUOT) is an I/O error to it.
+ */
+export function fromSqliteError(error: unknown, hasRoom: () => boolean): unknown {
   if (!(error instanceof Database.SqliteError)) return error;
   const { code, message } = error;
   // IOERR_DATA: a page is not as it was written.
   const isCorrupt = code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB" || code === "SQLITE_IOERR_DATA";
-  if (code === "SQLITE_FULL") {
+  const isUnnamed = !isCorrupt && (code.startsWith("SQLITE_IOERR") || code === "SQLITE_CANTOPEN");
+  if (code === "SQLITE_FULL" || (isUnnamed && !hasRoom())) {
     return new RunnelError("NoSpace", "use meta store", "The server's disk with its log and index is full.", {
       cause: error,
     });

@@ -8,6 +8,7 @@ import { MetaCore } from "../meta-core.ts";
 import type { Transactions } from "../meta-tables.ts";
 import { SqliteChunks } from "./chunks.ts";
 import { createMetaFile, fromSqliteError, openMetaFile } from "./database.ts";
+import { hasRoom } from "./room.ts";
 import { SqliteTables } from "./tables.ts";
 import type { Answer, Call, Opening, ThrownError } from "./meta-store.ts";
 
@@ -95,7 +96,7 @@ function openCore({ folder, create }: Opening): MetaCore {
 }
 
 function thrown(error: unknown): ThrownError {
-  const known = fromSqliteError(error);
+  const known = fromSqliteError(error, () => hasRoom((workerData as Opening).folder));
   if (!isRunnelError(known))
     return { message: known instanceof Error ? (known.stack ?? known.message) : String(known) };
   const { kind, operation, message, detail } = known;
