@@ -16,7 +16,7 @@ import type * as store from "./meta-store.ts";
 import type { ChunkTable, LastName, MetaTables, StoredResult, Transactions } from "./meta-tables.ts";
 import { giveNodes } from "./node-ranges.ts";
 import { planRequest } from "./plan/planner.ts";
-import { forgetSpent } from "./spent-versions.ts";
+import { forgetSpent, hasNothingLeft } from "./spent-versions.ts";
 
 /** Past this a request for ids is a mistake. */
 const ALLOCATE_MAX = 2 ** 32;
@@ -156,6 +156,16 @@ export class MetaCore implements SyncMetaStore {
     });
   }
 
+  forgetNameless(after: number, limit: number): number | undefined {
+    return this.#transact(false, () => {
+      const { write } = this.#engine;
+      const { forgottenSeq, appliedSeq } = write.facts();
+      const found = write.nameless(after, Math.min(forgottenSeq, appliedSeq), limit);
+      for (const { node } of found) if (hasNothingLeft(write, node)) write.removeNode(node);
+      return found.length < limit ? undefined : found.at(-1)?.seq;
+    });
+  }
+
   #move(version: VersionId, place: store.VersionPlace): void {
     const row = this.#engine.write.version(version);
     if (row === undefined) return;
@@ -198,6 +208,10 @@ export class MetaCore implements SyncMetaStore {
 
   forgetResults(instance: string, upToN: number, but: readonly NumberSpan[]): void {
     this.#transact(false, () => this.#engine.write.removeResultsUpTo(instance, upToN, but));
+  }
+
+  forgetOldResults(kept: number): void {
+    this.#transact(false, () => this.#engine.write.removeOldResults(kept));
   }
 
   setAttached(instance: string, termMs: number): void {

@@ -84,6 +84,9 @@ export class MetaFront implements store.MetaStore {
   setPlace = (version: VersionId, place: store.VersionPlace): Promise<void> => this.#change("setPlace", version, place);
   forgetVersion = (version: VersionId): Promise<void> => this.#change("forgetVersion", version);
   forgetChanges = (upToSeq: number): Promise<void> => this.#change("forgetChanges", upToSeq);
+  forgetNameless = (after: number, limit: number): Promise<number | undefined> =>
+    this.#change("forgetNameless", after, limit);
+  forgetOldResults = (kept: number): Promise<void> => this.#change("forgetOldResults", kept);
   allocateNodes = (count: number, owner?: store.NodeOwner): Promise<{ first: number; count: number }> =>
     this.#change("allocateNodes", count, owner);
   forgetNodeOwner = (device: string): Promise<void> => this.#change("forgetNodeOwner", device);

@@ -265,6 +265,12 @@ export interface MetaStore extends NoticeStore {
   changesAfter(seq: number, limit: number): Promise<Change[]>;
   /** Changes up to and including this seq need not be kept. */
   forgetChanges(upToSeq: number): Promise<void>;
+  /**
+   * Forgets nodes that lost their names by changes which are forgotten, and of which no bytes are left anywhere; looks
+   * at so many, those that came after a seq. Their ids are never given out again. Resolves to the seq to go on after,
+   * undefined when there are no more.
+   */
+  forgetNameless(after: number, limit: number): Promise<number | undefined>;
 
   recipe(version: VersionId): Promise<Recipe | undefined>;
   version(version: VersionId): Promise<VersionRow | undefined>;
@@ -287,6 +293,8 @@ export interface MetaStore extends NoticeStore {
   result(instance: string, n: number): Promise<{ digest: Uint8Array; result: OperationResult } | undefined>;
   /** The client has these results: all n up to and including. */
   forgetResults(instance: string, upToN: number, but: readonly NumberSpan[]): Promise<void>;
+  /** Keeps so many results, the newest, and all those of attached instances. */
+  forgetOldResults(kept: number): Promise<void>;
   /**
    * Instances that hold an attachment, and how long a lease of theirs lasts (asked at restart), kept durably before it
    * resolves; 0: it holds none.

@@ -40,6 +40,10 @@ export interface MetaTables extends TreeRows {
   putFacts(facts: Facts): void;
 
   putNode(state: NodeState): void;
+  /** Nodes without a name whose last change came after `after`, up to `upTo`; by its seq, so many at most. */
+  nameless(after: number, upTo: number, limit: number): { node: number; seq: number }[];
+  /** With all that is known of it. */
+  removeNode(node: number): void;
   /** None removes the row. */
   putXattrs(node: number, xattrs: readonly Xattr[]): void;
   putLastName(node: number, last: LastName): void;
@@ -68,6 +72,8 @@ export interface MetaTables extends TreeRows {
   putResult(instance: string, n: number, stored: StoredResult): void;
   removeResultsUpTo(instance: string, n: number, but: readonly NumberSpan[]): void;
   countResults(instance: string): number;
+  /** Keeps so many, the newest, and those of attached instances. */
+  removeOldResults(kept: number): void;
 
   /** The range of an owner that the id lies in. */
   rangeWith(node: number): OwnedNodes | undefined;

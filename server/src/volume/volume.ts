@@ -18,6 +18,7 @@ import type { Committed, Placing, Published, Submission } from "../commit-log/qu
 import { FreeSpace, logFailure } from "../commit-log/free-space.ts";
 import { LogKeeper } from "../commit-log/keeper.ts";
 import { RecipeCache } from "./recipe-cache.ts";
+import { OldRows } from "./old-rows.ts";
 import { recover } from "./recover.ts";
 import type { Recovered } from "./recover.ts";
 import { ResumableUploads } from "../upload/resumable-uploads.ts";
@@ -78,6 +79,7 @@ export class Volume {
   private readonly queue: CommitQueue;
   readonly #indexer: ChunkIndexer;
   readonly #keeper: LogKeeper;
+  readonly #oldRows: OldRows;
   private readonly log: Log;
   readonly #history: NoticeHistory;
   readonly #engine: ContentEngine;
@@ -142,6 +144,7 @@ export class Volume {
     );
     const { queue, log } = opened;
     const { executor, clock, warn } = deps;
+    this.#oldRows = new OldRows({ meta, clock, warn });
     this.#indexer = new ChunkIndexer({ meta, content, executor, clock, queue, warn });
     const { appliedSeq } = opened.facts;
     this.#keeper = new LogKeeper({ log, meta, clock, warn, appliedSeq, segmentBytesMax: deps.logSegmentBytes });
@@ -356,6 +359,7 @@ export class Volume {
     this.supplies.close();
     await this.#indexer.close();
     await this.uploads.close();
+    await this.#oldRows.close();
     await this.queue.close();
     await this.content.close();
     await this.#keeper.close();
@@ -397,11 +401,7 @@ export class Volume {
           .setAttached(instance, 0)
           .catch((error: unknown) => this.#warn("A client that is gone could not be forgotten.", error));
       }
-      if (this.#lastSeq > CHANGES_KEPT) {
-        this.meta
-          .forgetChanges(this.#lastSeq - CHANGES_KEPT)
-          .catch((error: unknown) => this.#warn("Old changes could not be forgotten.", error));
-      }
+      this.#oldRows.forget(this.#lastSeq);
       this.#forgetExpired();
     });
   }
@@ -420,8 +420,6 @@ async function attachedBefore(meta: MetaStore): Promise<AttachedBefore[]> {
 }
 
 const NO_DATA = new Uint8Array(0);
-/** A client that missed more lists again: that costs it less than they would. */
-const CHANGES_KEPT = 200_000;
 
 interface Opened extends Recovered {
   supplies: Supplies;

@@ -3,6 +3,7 @@ import { describe } from "@jest/globals";
 import { describeContent } from "./contract-content.ts";
 import { describeExternal } from "./contract-external.ts";
 import { describeNames } from "./contract-names.ts";
+import { describeOldRows } from "./contract-old-rows.ts";
 import { describeStore } from "./contract-store.ts";
 import { EPOCH, Harness } from "./meta-harness.ts";
 import type { Place } from "./meta-harness.ts";
@@ -23,5 +24,6 @@ export function describeMetaStore(engine: string, newPlace: () => Place): void {
     describeContent(using);
     describeExternal(using);
     describeStore(using);
+    describeOldRows(using);
   });
 }

@@ -235,6 +235,17 @@ export class MemoryTables implements MetaTables, Transactions {
     return entries;
   }
 
+  nameless(after: number, upTo: number, limit: number): { node: number; seq: number }[] {
+    const found = this.#nodes.all().filter(({ nlink, seq }) => nlink === 0 && seq > after && seq <= upTo);
+    found.sort((a, b) => a.seq - b.seq || a.node - b.node);
+    return found.slice(0, limit).map(({ node, seq }) => ({ node, seq }));
+  }
+
+  removeNode(node: number): void {
+    for (const { version } of this.versionsOf(node)) this.removeVersion(version);
+    for (const table of [this.#nodes, this.#xattrs, this.#lastNames]) table.put(node, undefined);
+  }
+
   version(version: VersionId): VersionRow | undefined {
     return this.#versions.get(versionKey(version));
   }
@@ -310,6 +321,15 @@ export class MemoryTables implements MetaTables, Transactions {
   removeResultsUpTo(instance: string, n: number, but: readonly NumberSpan[]): void {
     for (const row of this.#results.find(0, instance)) {
       if (row.n <= n && !isInSpan(row.n, but)) this.#results.put(nameKey(row.n, instance), undefined);
+    }
+  }
+
+  removeOldResults(kept: number): void {
+    const newest = this.#results.all().sort((a, b) => b.result.seq - a.result.seq);
+    const oldestKept = newest[kept - 1]?.result.seq ?? 0;
+    for (const { instance, n, result } of newest) {
+      const isOld = result.seq < oldestKept && this.#attached.get(instance) === undefined;
+      if (isOld) this.#results.put(nameKey(n, instance), undefined);
     }
   }
 

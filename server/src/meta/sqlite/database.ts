@@ -78,6 +78,7 @@ CREATE TABLE IF NOT EXISTS passed (
 CREATE TABLE IF NOT EXISTS write_lease (
   id INTEGER PRIMARY KEY CHECK (id = 1), instance TEXT NOT NULL, crc INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX IF NOT EXISTS nodes_without_name ON nodes (seq, node) WHERE nlink = 0;
 CREATE INDEX IF NOT EXISTS versions_without_bytes ON versions (node, seq) WHERE place_at IN ('lost', 'empty');
 CREATE TABLE IF NOT EXISTS node_ranges (
   first INTEGER PRIMARY KEY, count INTEGER NOT NULL, device TEXT NOT NULL, instance TEXT NOT NULL, crc INTEGER NOT NULL

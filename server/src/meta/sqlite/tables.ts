@@ -206,6 +206,17 @@ export class SqliteTables implements MetaTables {
     });
   }
 
+  nameless(after: number, upTo: number, limit: number): { node: number; seq: number }[] {
+    const sql = "SELECT node, seq FROM nodes WHERE nlink = 0 AND seq > ? AND seq <= ? ORDER BY seq, node LIMIT ?";
+    const found = this.#rows<[number, number]>(sql, after, upTo, limit);
+    return found.map(([node, seq]) => ({ node, seq }));
+  }
+
+  removeNode(node: number): void {
+    for (const table of ["nodes", "xattrs", "last_names", "versions", "recipes"])
+      this.#run(`DELETE FROM ${table} WHERE node = ?`, node);
+  }
+
   version({ node, seq }: VersionId): VersionRow | undefined {
     const row = this.#row(`SELECT ${VERSION_COLUMNS} FROM versions WHERE node = ? AND seq = ?`, node, seq);
     return row && toVersion(row);
@@ -326,6 +337,13 @@ export class SqliteTables implements MetaTables {
       kept,
     );
     this.#resultCounts.delete(instance);
+  }
+
+  removeOldResults(kept: number): void {
+    const newest = "SELECT seq FROM results ORDER BY seq DESC LIMIT 1 OFFSET ?";
+    const isAway = "instance NOT IN (SELECT instance FROM attached)";
+    this.#run(`DELETE FROM results WHERE seq < (${newest}) AND ${isAway}`, kept - 1);
+    this.#resultCounts.clear();
   }
 
   countResults(instance: string): number {
