@@ -53,6 +53,10 @@ export const instance = z.string().regex(/^[0-9a-f]{32}$/);
 
 export const versionId = z.tuple([nodeId, count]).transform(([node, seq]): VersionId => ({ node, seq }));
 
+function isTarget(target: string): boolean {
+  return target !== "" && !target.includes("\0");
+}
+
 /** [node, type, mode, uid, gid, size, mtime, ctime, nlink, rdev, target, version, seq, xattrs if it has any] */
 export const state = z
   .tuple([
@@ -71,6 +75,8 @@ export const state = z
     count,
     count.optional(),
   ])
+  // The kernel would read less of another target than the server said [W191].
+  .refine((packed) => packed[1] !== "symlink" || isTarget(packed[10]), "not a symlink's target")
   .transform(
     ([
       node,

@@ -233,6 +233,15 @@ describe("a message", () => {
     },
   );
 
+  test.each(["", "\0", "a\0b"])("[W10] [W191] that tells of a symlink to %j is refused", (target) => {
+    const [node, , ...rest] = valueOf(vectors.states[0]?.packed) as unknown[];
+    const tellsOf = (type: number, text: string): boolean =>
+      isAccepted(FEED_FROM_SERVER, ["changes", [[1, [], [[node, type, ...rest.with(8, text)]], null]]]);
+    expect(tellsOf(2, target)).toBe(false);
+    expect(tellsOf(2, "a/b")).toBe(true);
+    expect(tellsOf(0, "")).toBe(true);
+  });
+
   test("[W10] may have fields that this version does not know", () => {
     expect(isAccepted(REQUESTS.space.request, { attachment: 1, later: true })).toBe(true);
   });
