@@ -274,6 +274,21 @@ describe("a change that comes with the feed", () => {
     expect(logged).toHaveLength(failures);
   });
 
+  test("that does not come though the connection stands keeps nobody waiting for long, and is taken when it comes", async () => {
+    announce();
+    let hasArrived = false;
+    const arrival = subscriptions.arrived(NEXT).then(() => (hasArrived = true));
+    await clock.advance(TIMING.requestTimeoutMs / 2 - 1);
+    expect(hasArrived).toBe(false);
+    await clock.advance(1);
+    await arrival;
+    await subscriptions.arrived(NEXT);
+    subscriptions.received(NEXT, await difference());
+    await clock.advance(10);
+    expect(contentBytes.received).toBeGreaterThan(0);
+    expect(logged).toEqual([]);
+  });
+
   test("that is lost with the connection keeps nobody waiting", async () => {
     announce();
     const arrival = subscriptions.arrived(NEXT);

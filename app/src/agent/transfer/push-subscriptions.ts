@@ -13,6 +13,11 @@ import type { Downloads } from "./download.ts";
  */
 const SUBSCRIBE_AFTER_MS = 1_000;
 const SUBSCRIBED_AT_ONCE = 64;
+/**
+ * Wait for an announced content, which comes right behind: a program gets an error after as long a time, and what waits
+ * here has to be asked for before that.
+ */
+const ANNOUNCED_MS = TIMING.requestTimeoutMs / 2;
 
 interface Subscription {
   version: number;
@@ -38,8 +43,8 @@ export class PushSubscriptions {
   readonly #deps: PushSubscriptionsDeps;
   /** Subscriptions by node; what was used last comes last. */
   readonly #files = new Map<number, Subscription>();
-  /** Contents that the server has announced. */
-  readonly #incoming = new Map<string, PromiseWithResolvers<void>>();
+  /** Contents that the server has announced, each with the end of the wait for it. */
+  readonly #incoming = new Map<string, PromiseWithResolvers<void> & { deadline: Timer }>();
   #timer: { timer: Timer; dueMs: number } | undefined;
   #isClosed = false;
 
@@ -76,9 +81,14 @@ export class PushSubscriptions {
   announced(changes: readonly Change[], seqs: readonly number[]): void {
     for (const { seq, nodes } of changes) {
       if (!seqs.includes(seq)) continue;
-      for (const { node, version } of nodes)
-        if (version === seq) this.#incoming.set(keyOf({ node, seq }), Promise.withResolvers<void>());
+      for (const { node, version } of nodes) if (version === seq) this.#awaitContent(keyOf({ node, seq }));
     }
+  }
+
+  #awaitContent(key: string): void {
+    this.#settle(key);
+    const deadline = this.#deps.clock.after(ANNOUNCED_MS, () => this.#settle(key));
+    this.#incoming.set(key, { ...Promise.withResolvers<void>(), deadline });
   }
 
   /** Takes pushed content; null: an announced one that does not come. */
@@ -101,7 +111,10 @@ export class PushSubscriptions {
     if (now !== undefined && now.version <= seq) this.#files.set(node, { ...now, version: seq, known: seq });
   }
 
-  /** Resolves when a content that is coming with the feed has come or will not; at once for all others. */
+  /**
+   * Resolves when a content that is coming with the feed has come or will not, or has not for so long that it is better
+   * asked for; at once for all others.
+   */
   async arrived(version: VersionId): Promise<void> {
     await this.#incoming.get(keyOf(version))?.promise;
   }
@@ -123,7 +136,9 @@ export class PushSubscriptions {
   }
 
   #settle(key: string): void {
-    this.#incoming.get(key)?.resolve();
+    const incoming = this.#incoming.get(key);
+    incoming?.deadline.cancel();
+    incoming?.resolve();
     this.#incoming.delete(key);
   }
 
