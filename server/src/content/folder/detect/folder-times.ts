@@ -1,6 +1,8 @@
 // Names came and went: a folder's own times are those on disk.
 import type { DiskRoot, DiskStat } from "@runnel/shared";
-import { isRunnelError } from "@runnel/shared";
+import { ROOT_NODE, isRunnelError } from "@runnel/shared";
+import { findAt } from "../disk/found.ts";
+import { isSameHandle } from "../disk/same-file.ts";
 import type { Observation } from "./observation.ts";
 import type { ExternalChange, ExternalChangesDeps } from "./change-batch.ts";
 
@@ -20,6 +22,8 @@ export async function folderTimes(
     const stat = await statIfThere(root, path);
     const isReported = stat?.mtimeNs === state.mtimeNs && stat.mtimeNs === row.stat.mtimeNs;
     if (stat === undefined || isReported || stat.ino !== row.stat.ino) continue;
+    // Inode numbers are used again: another folder's times are not this one's, whose absence is yet to be told.
+    if (folder !== ROOT_NODE && !isSameHandle((await findAt(root, path))?.handle, row.handle)) continue;
     const disk = { ...row, stat: { ...stat, mode: row.stat.mode, uid: row.stat.uid, gid: row.stat.gid } };
     reported.push({
       operation: { op: "externalAttributes", node: folder, change: { mtimeNs: stat.mtimeNs }, disk },

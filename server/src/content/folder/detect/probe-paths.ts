@@ -74,5 +74,13 @@ export async function probePaths(
     else for (const one of listed.observed) observed.push(one);
   }
   for (const one of await prober.observeAll(single)) observed.push(one);
-  return { observed, isRootNamed, deeper };
+  return { observed: withoutOthers(observed), isRootNamed, deeper };
+}
+
+/** Leaves out what lies in the place of a folder that is gone: it is not in that one. */
+function withoutOthers(observed: Observation[]): Observation[] {
+  const isGone = ({ row, found }: Observation): boolean => row?.stat.type === "folder" && found === undefined;
+  const gone = observed.filter(isGone).map(({ path }) => `${path}/`);
+  if (gone.length === 0) return observed;
+  return observed.filter(({ path, found }) => found === undefined || !gone.some((folder) => path.startsWith(folder)));
 }

@@ -113,9 +113,13 @@ export class Prober {
       throw error;
     }
     if (stat.type === "folder") {
-      const isSame = row !== undefined && isSameHandle(row.handle, handle) && !isFolderChanged(row.stat, stat);
-      if (isSame && !isTouched) return undefined;
-      if (row === undefined && (await isNestedVolume(this.#deps.root, path))) return this.#exclude(name, OTHER_VOLUME);
+      const isOther = row === undefined || !isSameHandle(row.handle, handle);
+      if (!isOther && !isFolderChanged(row.stat, stat) && !isTouched) return undefined;
+      if (isOther && (await isNestedVolume(this.#deps.root, path))) {
+        this.#exclude(name, OTHER_VOLUME);
+        // It has taken the place of what was recorded, which is not there any more.
+        return row && { ...name, found: undefined };
+      }
     }
     return { ...name, found: { stat, handle } };
   }
