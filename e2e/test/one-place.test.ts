@@ -59,6 +59,11 @@ testWhereImmutable(
     expect(existsSync(at("shut", "stuck"))).toBe(false);
     expect(await on('cat "$1/shut/stuck" "$1/free/new"')).toBe("stuck\nnew\n");
     expect(await toldBy()).toMatchObject({ pending: 2, stuck: { path: "shut/stuck", kind: "Denied" } });
+    const { checks } = (await device.ask(["doctor"])) as { checks: { about: string }[] };
+    const said = expect.stringMatching(
+      /2 changes are saved, but not .* at shut\/stuck: the server may not write there/,
+    );
+    expect(checks.find(({ about }) => about === drive)).toMatchObject({ isFine: false, sentence: said });
 
     const { port } = server;
     await server.kill();

@@ -49,6 +49,11 @@ function describeScan({ why, done, total, stuck }: NonNullable<ServerStatus["sca
   return `${began} and is looking through its folder: ${far} so far.${stops} ${until}`;
 }
 
+/** Says what keeps saved changes from the server's plain files, if anything does. */
+export function describeStuck(server: ServerStatus): string[] {
+  return server.stuck === null ? [] : describePending(server);
+}
+
 function describePending({ pending, stuck }: ServerStatus): string[] {
   if (pending === 0) return [];
   const saved = formatCount(pending, "change is", "changes are");

@@ -1,6 +1,6 @@
 // Status of a server's folder, as a person reads it.
 import { describe, expect, test } from "@jest/globals";
-import { describeServer } from "../../src/cli/describe-server.ts";
+import { describeServer, describeStuck } from "../../src/cli/describe-server.ts";
 
 type ServerStatus = Parameters<typeof describeServer>[0];
 
@@ -138,6 +138,14 @@ test.each<[string, Partial<ServerStatus>, string[]]>([
   ],
 ])("%s", (_what, more, lines) => {
   expect(describeServer({ ...FINE, ...more })).toEqual(lines);
+});
+
+test("what keeps saved changes from the folder is said apart from what is on its way", () => {
+  const stuck = { path: "docs/a", kind: "ReadOnly", sentence: "EROFS" } as const;
+  expect(describeStuck({ ...FINE, pending: 1 })).toEqual([]);
+  const server = { ...FINE, pending: 1, stuck };
+  expect(describeStuck(server)).toEqual(describeServer(server));
+  expect(describeStuck(server)).toHaveLength(1);
 });
 
 describe("of many conflicts", () => {

@@ -25,6 +25,7 @@ import { ResumableUploads } from "../upload/resumable-uploads.ts";
 import { ownerOf } from "../upload/allowances.ts";
 import type { WriteOpening } from "../upload/write-notes.ts";
 import { Traffic } from "../live/traffic.ts";
+import { StuckWarning } from "./stuck-warning.ts";
 import { Supplies } from "./supplies.ts";
 import { VolumeUsage } from "./volume-usage.ts";
 import { WriteSession } from "../upload/write-session.ts";
@@ -80,6 +81,7 @@ export class Volume {
   readonly #indexer: ChunkIndexer;
   readonly #keeper: LogKeeper;
   readonly #oldRows: OldRows;
+  readonly #stuckWarning: StuckWarning;
   private readonly log: Log;
   readonly #history: NoticeHistory;
   readonly #engine: ContentEngine;
@@ -145,6 +147,7 @@ export class Volume {
     const { queue, log } = opened;
     const { executor, clock, warn } = deps;
     this.#oldRows = new OldRows({ meta, clock, warn });
+    this.#stuckWarning = new StuckWarning((message) => warn(`${deps.name}: ${message}`));
     this.#indexer = new ChunkIndexer({ meta, content, executor, clock, queue, warn });
     const { appliedSeq } = opened.facts;
     this.#keeper = new LogKeeper({ log, meta, clock, warn, appliedSeq, segmentBytesMax: deps.logSegmentBytes });
@@ -402,6 +405,7 @@ export class Volume {
           .catch((error: unknown) => this.#warn("A client that is gone could not be forgotten.", error));
       }
       this.#oldRows.forget(this.#lastSeq);
+      this.#stuckWarning.look(this.content.status().stuck, this.clock.bootMs());
       this.#forgetExpired();
     });
   }

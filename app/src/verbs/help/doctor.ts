@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { Agent } from "../../agent/agent.ts";
 import { checkDrives, checkRoom, type Checked } from "../../agent/control/host/machine-checks.ts";
 import { askAgent } from "../../cli/agent-connection.ts";
+import { describeStuck } from "../../cli/describe-server.ts";
 import { addVerb } from "../../cli/verb.ts";
 import { agentVerb } from "../verb.ts";
 
@@ -41,10 +42,11 @@ async function checksOf(agent: Agent): Promise<Checked[]> {
     ...(await Promise.all([...caches].map((folder) => checkRoom(folder, "the cache")))),
   ];
   for (const mount of mounts) {
-    const { mountpoint, sentence, state, problems, refusal } = await mount.status(false);
-    const isFine = state !== "offline" && refusal === null && problems.length === 0;
+    const { mountpoint, sentence, state, problems, refusal, server } = await mount.status(true);
+    const stuck = server === null ? [] : describeStuck(server);
+    const isFine = state !== "offline" && refusal === null && problems.length + stuck.length === 0;
     const next = state === "offline" ? "Look whether the server runs and this computer has a network." : null;
-    checks.push({ about: mountpoint, isFine, sentence: [sentence, ...problems].join(" "), next });
+    checks.push({ about: mountpoint, isFine, sentence: [sentence, ...problems, ...stuck].join(" "), next });
   }
   for (const { url, mountpoint } of agent.lost)
     checks.push({
