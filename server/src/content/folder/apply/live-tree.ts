@@ -408,7 +408,9 @@ export class LiveTree {
       const { mode, uid, gid } = row.stat;
       this.rows.put({ ...row, stat: { ...after.stat, mode, uid, gid } });
     } catch (error) {
-      // Removed meanwhile: nothing of it is left to be synced. Or something is mounted on it, and it is out of reach.
+      // Removed meanwhile: nothing of it is left to be synced. Or something is mounted on it, and it is out of reach:
+      // what was put in it or taken out of it was renamed from or to temp/, which is synced next, and a file system
+      // keeps both sides of a rename or none.
       if (!isRunnelError(error, "NotFound", "NotFolder", "Unavailable")) throw error;
     }
   }
