@@ -208,7 +208,7 @@ export interface ContentStore {
    * then, or when it cannot be seen now.
    */
   checkRoot(): Promise<void>;
-  /** @throws BadName for a name that cannot be held where the contents lie. */
+  /** @throws BadName, NameTooLong for a name that cannot be held where the contents lie. */
   checkName(name: string): void;
   /**
    * Something that is on no drive may have this name: whoever wants to give it to something else waits for this.

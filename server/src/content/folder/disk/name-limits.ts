@@ -59,7 +59,10 @@ async function isHeld(root: DiskRoot, name: string): Promise<boolean> {
   return isThere;
 }
 
-/** @throws RunnelError BadName with the rule that the name breaks. */
+/**
+ * @throws RunnelError BadName with the rule that the name breaks; NameTooLong, for which programs have a word of their
+ * own.
+ */
 export function checkHeld(name: string, limits: NameLimits): void {
   const { characters, controls, ends, bytesMax } = limits;
   const found = characters.find((character) => name.includes(character));
@@ -67,10 +70,13 @@ export function checkHeld(name: string, limits: NameLimits): void {
   // eslint-disable-next-line no-control-regex
   if (controls && /[\u0000-\u001f]/.test(name)) refuse("A name must not have control characters in it");
   if (ends.some((end) => name.endsWith(end))) refuse("A name must not end in a dot or a blank");
-  if (Buffer.byteLength(name) > bytesMax) refuse(`A name must not be longer than ${bytesMax} bytes in UTF-8`);
+  const bytes = Buffer.byteLength(name);
+  // A name past the limit of all volumes is not this file system's to refuse.
+  if (bytes > bytesMax && bytes <= LIMITS.nameBytes)
+    refuse(`A name must not be longer than ${bytesMax} bytes in UTF-8`, "NameTooLong");
 }
 
-function refuse(sentence: string): never {
+function refuse(sentence: string, kind: "BadName" | "NameTooLong" = "BadName"): never {
   const message = `${sentence}: the file system of the server's folder cannot hold it.`;
-  throw new RunnelError("BadName", "check name", message, { detail: { rule: "file system" } });
+  throw new RunnelError(kind, "check name", message, { detail: { rule: "file system" } });
 }

@@ -56,17 +56,17 @@ describe("the names that a file system holds", () => {
   });
 
   test.each([
-    ["a:b", 'A name must not have ":" in it'],
-    ["a\nb", "A name must not have control characters in it"],
-    ["end.", "A name must not end in a dot or a blank"],
-    ["\u00fc".repeat(72), "A name must not be longer than 143 bytes in UTF-8"],
-  ])("that it does not are refused with the rule: %j", async (name, sentence) => {
+    ["a:b", "BadName", 'A name must not have ":" in it'],
+    ["a\nb", "BadName", "A name must not have control characters in it"],
+    ["end.", "BadName", "A name must not end in a dot or a blank"],
+    ["\u00fc".repeat(72), "NameTooLong", "A name must not be longer than 143 bytes in UTF-8"],
+  ])("that it does not are refused with the rule: %j is %s", async (name, kind, sentence) => {
     volume = new TestVolume(1, folderStore({}));
     await volume.start();
     const limits = { characters: [":"], controls: true, ends: [".", " "], bytesMax: 143 };
     expect(() => checkHeld(name, limits)).toThrow(
       expect.objectContaining({
-        kind: "BadName",
+        kind,
         message: `${sentence}: the file system of the server's folder cannot hold it.`,
         detail: { rule: "file system" },
       }),
