@@ -40,7 +40,7 @@ async function segments(rig: VolumeRig): Promise<{ name: string; sizeBytes: numb
 }
 
 test.each(["killed", "without power", "closed"])(
-  "[F211] conflicts outlive the loss of the index of a server that was %s, and one that was settled stays so",
+  "[F212] conflicts outlive the loss of the index of a server that was %s, and one that was settled stays so",
   async (how) => {
     const rig = await opened();
     await conflict(rig, "kept");
