@@ -92,7 +92,7 @@ class Checker {
    */
   private named(call: Call, seq: number | undefined, resting: Resting | undefined): void {
     const { kind, path, client, began } = call;
-    if (this.seqs.keys().some((other) => other !== call && isSame(other, call))) return;
+    if (this.seqs.keys().some((other) => other !== call && areAlike(other, call))) return;
     const commit = this.truth.commits.find((each) => each.seq === seq);
     const node = commit?.bindings.find((binding) => binding.node !== 0)?.node;
     if ((kind !== "rename" && kind !== "link") || commit === undefined || node === undefined) return;
@@ -414,7 +414,7 @@ class Checker {
   }
 }
 
-function isSame(one: Call, other: Call): boolean {
+function areAlike(one: Call, other: Call): boolean {
   return (
     one.client === other.client && one.kind === other.kind && one.path === other.path && one.toPath === other.toPath
   );

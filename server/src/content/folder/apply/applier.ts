@@ -2,7 +2,7 @@
 // its handles are logged, then it is put in place in the serial queue, synced and stored. A commit that fails waits,
 // with those that depend on it (waiting-commits.ts), and is begun again later, as after a crash.
 import type { Clock, Executor, VersionId } from "@runnel/shared";
-import { RunnelError, fromSystemError } from "@runnel/shared";
+import { RunnelError } from "@runnel/shared";
 import type { MetaStore, Passed } from "../../../meta/meta-store.ts";
 import type { AcceptedCommit, ContentCallbacks, ContentStatus } from "../../content-store.ts";
 import { Backoff } from "./backoff.ts";
@@ -10,7 +10,7 @@ import type { BaseHolds } from "../versions/base-holds.ts";
 import type { Preparation } from "./batch-preparer.ts";
 import { BatchPreparer, beingChanged } from "./batch-preparer.ts";
 import type { BusyNames } from "../disk/busy-names.ts";
-import { pathOfCommit } from "./commit-path.ts";
+import { describeStuck } from "./commit-path.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
 import type { SerialQueue } from "../disk/serial-queue.ts";
 import type { LiveTree } from "./live-tree.ts";
@@ -117,8 +117,19 @@ export class Applier {
     this.#appliedSeq = new AppliedSeq(seq, appliedSeq, (applied) => deps.callbacks.applied(applied));
     this.#intents = new IntentRecords(handles);
     const { tree, versions, meta, callbacks, pending, executor } = deps;
+    const intentOfContent = (node: number): ReturnType<IntentRecords["contentOf"]> =>
+      this.#intents.contentOf(node, this.#notInPlace());
     const isApplying = (): boolean => this.#applying !== undefined;
-    const preparerDeps = { tree, versions, meta, callbacks, executor, isApplying, intents: this.#intents.bySeq };
+    const preparerDeps = {
+      tree,
+      versions,
+      meta,
+      callbacks,
+      executor,
+      isApplying,
+      intents: this.#intents.bySeq,
+      intentOfContent,
+    };
     this.#preparer = new BatchPreparer(preparerDeps, pending, this.superseded, (one) => this.#begun.has(one));
   }
 
@@ -212,7 +223,7 @@ export class Applier {
   }
 
   async #fail(error: unknown): Promise<void> {
-    this.#stopped = await this.#describe(this.#queue[0] ?? this.#inPlace[0], error);
+    this.#stopped = await describeStuck(this.#deps.meta, this.#queue[0] ?? this.#inPlace[0], error);
     this.#deps.checkLater();
     const { kind } = this.#stopped;
     if (kind === "NoSpace" || kind === "Quota") await this.#reclaim(kind);
@@ -224,22 +235,13 @@ export class Applier {
     const { cause, size } = this.#waiting;
     if (size > 0 && cause !== undefined) {
       if (this.#waitsFor?.cause !== cause)
-        this.#waitsFor = { cause, stuck: await this.#describe(cause.commit, cause.error) };
+        this.#waitsFor = { cause, stuck: await describeStuck(this.#deps.meta, cause.commit, cause.error) };
       if (this.#again.isWaiting || this.#isClosed) return;
       this.#deps.checkLater();
       this.#again.wait(RETRY_MS_EACH * size);
     } else if (this.#queue.length === 0) {
       this.#waitsFor = undefined;
       this.#again.reset();
-    }
-  }
-
-  async #describe(commit: AcceptedCommit | undefined, error: unknown): Promise<NonNullable<ContentStatus["stuck"]>> {
-    const { kind, message: sentence } = fromSystemError(error, "apply");
-    try {
-      return { path: commit === undefined ? "" : await pathOfCommit(this.#deps.meta, commit), kind, sentence };
-    } catch {
-      return { path: "", kind, sentence };
     }
   }
 
@@ -404,7 +406,7 @@ export class Applier {
 
   /** Path that a file had before it was put in place, by its logged handle. */
   tempOf(handle: Uint8Array): string | undefined {
-    return this.#intents.tempOf(handle, () => this.#notInPlace());
+    return this.#intents.tempOf(handle, this.#notInPlace());
   }
 
   intentHandle(seq: number): Uint8Array | undefined {

@@ -37,21 +37,31 @@ export class IntentRecords {
     for (const { seq, handle } of notes) this.bySeq.set(seq, handle);
   }
 
-  /** Path that a file had before it was put in place. One that was made with its first content is that one's. */
-  tempOf(handle: Uint8Array, notInPlace: () => Iterable<AcceptedCommit>): string | undefined {
-    let made: string | undefined;
+  /** Path that a file had before it was put in place. */
+  tempOf(handle: Uint8Array, notInPlace: Iterable<AcceptedCommit>): string | undefined {
     for (const [seq, intent] of this.bySeq) {
       if (!isSameHandle(intent, handle)) continue;
-      const commit = Iterator.from(notInPlace()).find((one) => one.seq === seq);
+      const commit = Iterator.from(notInPlace).find((one) => one.seq === seq);
       const content = commit && contentOf(commit);
-      if (content !== undefined) return pathOfTemp(seq, content);
-      made ??= tempPath(seq, "new");
+      return content === undefined ? tempPath(seq, "new") : pathOfTemp(seq, content);
     }
-    return made;
+    return undefined;
+  }
+
+  /** A content of a node that was about to be put in place, with its path before. */
+  contentOf(node: number, notInPlace: Iterable<AcceptedCommit>): { handle: Uint8Array; path: string } | undefined {
+    for (const commit of notInPlace) {
+      const content = contentOf(commit);
+      const handle = this.bySeq.get(commit.seq);
+      if (content?.version.node === node && handle !== undefined)
+        return { handle, path: pathOfTemp(commit.seq, content) };
+    }
+    return undefined;
   }
 }
 
 function handleOf(prepared: Preparation): Uint8Array | undefined {
-  if (prepared.kind === "made") return prepared.handle;
+  // The handle of a first content is that of its own commit.
+  if (prepared.kind === "made") return prepared.filled === undefined ? prepared.handle : undefined;
   return prepared.kind === "filled" ? prepared.temp.handle : undefined;
 }

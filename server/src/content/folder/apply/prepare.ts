@@ -17,6 +17,8 @@ export interface PrepareDeps extends FillDeps {
   tree: LiveTree;
   /** Handles logged for commits that were begun before. */
   intents: ReadonlyMap<number, Uint8Array>;
+  /** The handle logged for a content of a node, and the path that its file had before. */
+  intentOfContent(node: number): { handle: Uint8Array; path: string } | undefined;
 }
 
 export function pathOfTemp(seq: number, content: PendingContent): string {
@@ -45,6 +47,10 @@ export async function prepare(
     const left = await deps.tree.find(tempPath(commit.seq, "new"));
     return { kind: "made", handle: intent, isPlaced: !isSameHandle(left?.handle, intent) };
   }
+  // A file that was to be made with its first content has no handle logged but that one's.
+  const first = operation.op === "make" ? deps.intentOfContent(commit.result.node) : undefined;
+  if (first !== undefined && !isSameHandle((await deps.tree.find(first.path))?.handle, first.handle))
+    return { kind: "made", handle: first.handle, isPlaced: true };
   const handle = await (operation.op === "make"
     ? prepareMake(deps.tree, commit, isReplaced)
     : prepareLink(deps.tree, commit, operation));
