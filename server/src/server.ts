@@ -99,8 +99,10 @@ export async function serve(deps: ServerDeps): Promise<ServedServer> {
     for (const oldest of open.slice(0, -LIMITS.deviceConnections)) oldest.close(busy);
   };
   const handle = (link: Link): void => {
-    const busy = new RunnelError("Busy", "hello", "Too many connections say nothing. Try again later.");
-    const leave = unauthenticated.enter(link.remoteAddress, () => handler.close(busy));
+    // Made when it is wanted: an error keeps what was on the stack for as long as the connection lasts.
+    const busy = (): RunnelError =>
+      new RunnelError("Busy", "hello", "Too many connections say nothing. Try again later.");
+    const leave = unauthenticated.enter(link.remoteAddress, () => handler.close(busy()));
     const handler: ConnectionHandler = new ConnectionHandler({
       link,
       clock,

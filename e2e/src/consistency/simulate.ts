@@ -253,10 +253,11 @@ class World {
 
   private isRefused(call: Call): boolean {
     const { clients, faults } = this;
-    const { client, path, beganMs, endedMs } = call;
+    const { client, path, toPath = path, beganMs, endedMs } = call;
     const refusals = [
       `The file ${path.slice(path.lastIndexOf("/") + 1)} could not be created`,
       `${path} could not be `,
+      `${toPath} could not be linked`,
     ];
     const isTold = clients.some(
       ({ name, problems }) =>

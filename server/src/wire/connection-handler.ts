@@ -84,7 +84,7 @@ export class ConnectionHandler {
   private readonly audit: ConnectionAudit;
   private readonly answers: AnswerTurns;
   /** Places of a connection of no device that is known by name. */
-  private readonly ownPlaces = new DevicePlaces();
+  private ownPlaces: DevicePlaces | undefined;
   private draining: Promise<void> | undefined;
   /** Requests. */
   private underWay = 0;
@@ -359,7 +359,7 @@ export class ConnectionHandler {
   }
 
   private get places(): DevicePlaces {
-    return this.share?.places ?? this.ownPlaces;
+    return this.share?.places ?? (this.ownPlaces ??= new DevicePlaces());
   }
 
   private get sending(): Sending {

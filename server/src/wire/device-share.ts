@@ -23,15 +23,36 @@ const FIND_GETS_AT_ONCE = 4;
 const ASKED_BYTES = 4 * MiB;
 const BACKGROUND_BYTES = 2 * MiB;
 
+/** Most connections never need most of them: those are made when they are wanted. */
 export class DevicePlaces {
   readonly answers = new Semaphore(ANSWERS_AT_ONCE);
   readonly runs = new Semaphore(RUNS_AT_ONCE);
-  readonly finds = new SharedBudget(...FINDS_AT_ONCE);
-  readonly fetches = new SharedBudget(...FETCHES_AT_ONCE);
-  readonly findGets = new SharedBudget(FIND_GETS_AT_ONCE);
-  readonly askedBytes = new SharedBudget(ASKED_BYTES);
-  readonly backgroundBytes = new SharedBudget(BACKGROUND_BYTES);
   readonly failures = new FailedOperations();
+  #finds: SharedBudget | undefined;
+  #fetches: SharedBudget | undefined;
+  #findGets: SharedBudget | undefined;
+  #askedBytes: SharedBudget | undefined;
+  #backgroundBytes: SharedBudget | undefined;
+
+  get finds(): SharedBudget {
+    return (this.#finds ??= new SharedBudget(...FINDS_AT_ONCE));
+  }
+
+  get fetches(): SharedBudget {
+    return (this.#fetches ??= new SharedBudget(...FETCHES_AT_ONCE));
+  }
+
+  get findGets(): SharedBudget {
+    return (this.#findGets ??= new SharedBudget(FIND_GETS_AT_ONCE));
+  }
+
+  get askedBytes(): SharedBudget {
+    return (this.#askedBytes ??= new SharedBudget(ASKED_BYTES));
+  }
+
+  get backgroundBytes(): SharedBudget {
+    return (this.#backgroundBytes ??= new SharedBudget(BACKGROUND_BYTES));
+  }
 }
 
 export class DeviceShare {
