@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { DiskRoot, Log, Notice } from "@runnel/shared";
 import { LIMITS, STATUS_ITEM, check, decodeCbor, encodeCbor, isRunnelError, openLog } from "@runnel/shared";
 import { z } from "zod";
+import { SerialQueue } from "../host/serial-queue.ts";
 import type { NoticeStore } from "../meta/meta-store.ts";
 
 export const HISTORY_FOLDER = "history";
@@ -23,7 +24,7 @@ export class NoticeHistory implements NoticeStore {
   #log: Log | undefined;
   #records = 0;
   #index: NoticeStore | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new SerialQueue();
 
   private constructor(data: DiskRoot, warn: (message: string, error?: unknown) => void) {
     this.#data = data;
@@ -60,7 +61,7 @@ export class NoticeHistory implements NoticeStore {
 
   /** Before there is an index the notices wait for it in the log. */
   note(notices: readonly Notice[]): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       await this.#append([["note", notices]]);
       await this.#index?.note(notices);
       if (this.#records > RECORDS_MAX) await this.#writeAnew();
@@ -72,21 +73,15 @@ export class NoticeHistory implements NoticeStore {
   }
 
   forgetNotices(notices: readonly Notice[]): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       await this.#append([["forget", notices]]);
       await this.#index?.forgetNotices(notices);
     });
   }
 
   async close(): Promise<void> {
-    await this.#turn;
+    await this.#turns.idle();
     await this.#log?.close();
-  }
-
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const done = this.#turn.then(work);
-    this.#turn = done.catch(() => undefined);
-    return done;
   }
 
   async #append(records: readonly [Act, readonly Notice[]][]): Promise<void> {

@@ -21,7 +21,7 @@ import { BusyNames } from "./disk/busy-names.ts";
 import { FolderReconciler } from "./detect/folder-reconciler.ts";
 import { DiskRows, ROOT_ROW } from "./disk/disk-rows.ts";
 import { repairFolder } from "./apply/repair-folder.ts";
-import { SerialQueue } from "./disk/serial-queue.ts";
+import { SerialQueue } from "../../host/serial-queue.ts";
 import { ExcludedNames } from "./disk/excluded-names.ts";
 import { LateWriters } from "./apply/late-writers.ts";
 import { LiveTree } from "./apply/live-tree.ts";
@@ -82,6 +82,7 @@ export function openFolderStore(options: FolderOptions): ContentStore {
 class FolderStore implements ContentStore {
   readonly #options: FolderOptions;
   readonly #rows: DiskRows;
+  /** Changes of the served folder and comparisons pass through it: a comparison never sees half of a commit. */
   readonly #serialQueue = new SerialQueue();
   readonly #busy = new BusyNames();
   readonly #pending = new PendingContents();

@@ -12,7 +12,7 @@ import { BatchPreparer, beingChanged } from "./batch-preparer.ts";
 import type { BusyNames } from "../disk/busy-names.ts";
 import { describeStuck } from "./commit-path.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
-import type { SerialQueue } from "../disk/serial-queue.ts";
+import type { SerialQueue } from "../../../host/serial-queue.ts";
 import type { LiveTree } from "./live-tree.ts";
 import type { Probes } from "../disk/found.ts";
 import { IntentRecords } from "./intent-records.ts";

@@ -73,10 +73,8 @@ export async function applyMake(
   // Stored before the interruption, or put by what another program did with it since.
   if (tree.isRetry && (await tree.rows.ofNode(node)).length > 0) return;
   if (filled !== undefined) await beginPlacing(tree, filled);
-  const temp = filled?.temp.path ?? tempPath(commit.seq, "new");
-  const placed = isPlaced
-    ? handle
-    : await placeMade(tree, { temp, isFilled: filled !== undefined }, operation, state, handle);
+  const made = { handle, temp: filled?.temp.path ?? tempPath(commit.seq, "new"), isFilled: filled !== undefined };
+  const placed = isPlaced ? handle : await placeMade(tree, made, operation, state);
   const open = placed === handle ? filled?.temp.open : undefined;
   if (open !== undefined) await tree.bind({ node, folder, name, version: 0, handle, stat: open.stat });
   else await recordNew(tree, { node, folder, name, version: 0, handle: placed }, state);
@@ -94,10 +92,9 @@ async function beginPlacing(tree: LiveTree, { commit, content, temp }: Filled): 
 /** Resolves to the handle of what has the name now. */
 async function placeMade(
   tree: LiveTree,
-  { temp, isFilled }: { temp: string; isFilled: boolean },
+  { handle, temp, isFilled }: { handle: Uint8Array; temp: string; isFilled: boolean },
   { folder, name }: Op<"make">,
   state: NodeState,
-  handle: Uint8Array,
 ): Promise<Uint8Array> {
   const path = await tree.pathIn(folder, name);
   const placed = await tree.placeNew(temp, folder, name, (found) => isSameThing(tree, path, found, state));

@@ -4,7 +4,7 @@ import type { Clock, DiskRoot, DiskStat, Timer, VersionId } from "@runnel/shared
 import { RecentMap, ROOT_NODE, isRunnelError, withFile } from "@runnel/shared";
 import type { MetaStore } from "../../../meta/meta-store.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
-import type { SerialQueue } from "../disk/serial-queue.ts";
+import type { SerialQueue } from "../../../host/serial-queue.ts";
 import type { LiveTree } from "./live-tree.ts";
 import type { Probes } from "../disk/found.ts";
 import { isSameContent } from "../disk/same-file.ts";

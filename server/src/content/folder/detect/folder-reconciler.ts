@@ -6,7 +6,7 @@ import { fromSystemError } from "@runnel/shared";
 import type { ContentCallbacks, ContentStatus, Stuck } from "../../content-store.ts";
 import { PendingRemovals } from "./pending-removals.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
-import type { SerialQueue } from "../disk/serial-queue.ts";
+import type { SerialQueue } from "../../../host/serial-queue.ts";
 import type { ExcludedNames } from "../disk/excluded-names.ts";
 import { probePaths } from "./probe-paths.ts";
 import type { Observation } from "./observation.ts";

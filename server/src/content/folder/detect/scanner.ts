@@ -5,7 +5,7 @@ import { ROOT_NODE } from "@runnel/shared";
 import type { MetaStore } from "../../../meta/meta-store.ts";
 import type { PendingRemovals } from "./pending-removals.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
-import type { SerialQueue } from "../disk/serial-queue.ts";
+import type { SerialQueue } from "../../../host/serial-queue.ts";
 import type { ExcludedNames } from "../disk/excluded-names.ts";
 import type { Prober } from "./prober.ts";
 import type { Observation } from "./observation.ts";

@@ -6,7 +6,7 @@ import { RunnelError, isRunnelError, withFile } from "@runnel/shared";
 import type { ByteRange } from "../../content-store.ts";
 import { joinRanges, rangesWithout } from "../disk/byte-ranges.ts";
 import type { FileSource } from "./file-source.ts";
-import { SerialQueue } from "../disk/serial-queue.ts";
+import { SerialQueue } from "../../../host/serial-queue.ts";
 import { STORE_FILE_MODE } from "../disk/store-layout.ts";
 import { removeIfThere } from "../disk/found.ts";
 

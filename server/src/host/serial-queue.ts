@@ -1,5 +1,4 @@
-// A serial queue runs one task at a time, in the order they were given. What changes the served folder and what
-// compares it pass through one serial queue, so a comparison never sees half of a commit.
+// A serial queue runs one task at a time, in the order they were given: none of them sees half of what another does.
 export class SerialQueue {
   #tail: Promise<unknown> = Promise.resolve();
 
