@@ -126,8 +126,8 @@ export class Live {
     const rows: TransferRow[] = [];
     let omitted = 0;
     for (const handler of this.#known()) {
-      const moving = handler.attached.flatMap(({ volume, transfers }) =>
-        transfers.list().map((transfer) => ({ volume, transfer })),
+      const moving = handler.attached.flatMap((attachment) =>
+        attachment.moving.map((transfer) => ({ volume: attachment.volume, transfer })),
       );
       for (const { volume, transfer } of moving.toSorted((a, b) => a.transfer.id - b.transfer.id)) {
         if (rows.length === max) {
@@ -154,7 +154,7 @@ export class Live {
 
   get transferCount(): number {
     let count = 0;
-    for (const { attached } of this.#known()) for (const { transfers } of attached) count += transfers.list().length;
+    for (const { attached } of this.#known()) for (const { moving } of attached) count += moving.length;
     return count;
   }
 

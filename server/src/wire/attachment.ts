@@ -4,7 +4,7 @@ import { FEED_FROM_CLIENT, LIMITS, ROOT_NODE, RunnelError, check, packChange } f
 import type { Right } from "../auth/registry-file.ts";
 import type { FeedSender, Holder } from "../feed/holder.ts";
 import type { Volume } from "../volume/volume.ts";
-import { AttachmentTransfers } from "../live/attachment-transfers.ts";
+import { AttachmentTransfers, type LiveTransfer } from "../live/attachment-transfers.ts";
 import { type FailedOperations, OperationOrder } from "./operation-order.ts";
 import { PushSubscriptions } from "./push-subscriptions.ts";
 import { changeBytes, splitBySize } from "./split-items.ts";
@@ -28,8 +28,9 @@ export class Attachment implements FeedSender {
   hearsOfNotices = false;
   /** Resolves when the client has been told that it is attached: what it asked for before that waits (W130). */
   answered: Promise<void> = Promise.resolve();
-  readonly transfers: AttachmentTransfers;
-  private readonly wanted: PushSubscriptions;
+  #transfers: AttachmentTransfers | undefined;
+  /** Made when the client first wants a file: most clients are idle, and each costs memory. */
+  private wanted: PushSubscriptions | undefined;
   private readonly deps: AttachmentDeps;
   /** Results up to this operation need not be kept. */
   private forgottenTo = 0;
@@ -52,11 +53,15 @@ export class Attachment implements FeedSender {
     this.instance = instance;
     this.order = new OperationOrder(volume.meta, instance, deps.failures);
     this.right = right;
-    this.transfers = new AttachmentTransfers(volume.clock);
-    this.wanted = new PushSubscriptions(volume, (item) => this.tell(item), {
-      isInTime: () => this.held === undefined && this.holder.due.length <= UNACKNOWLEDGED_MAX,
-      isFarBehind: deps.isFarBehind,
-    });
+  }
+
+  get transfers(): AttachmentTransfers {
+    return (this.#transfers ??= new AttachmentTransfers(this.volume.clock));
+  }
+
+  /** Contents that move on it now. */
+  get moving(): LiveTransfer[] {
+    return this.#transfers?.list() ?? [];
   }
 
   /** No other connection has attached the instance since. */
@@ -109,7 +114,7 @@ export class Attachment implements FeedSender {
   }
 
   changes(changes: readonly Change[], isOwn: boolean): void {
-    if (isOwn) this.wanted.made(changes);
+    if (isOwn) this.wanted?.made(changes);
     if (this.held !== undefined) {
       this.held.push(...changes);
       return;
@@ -138,10 +143,10 @@ export class Attachment implements FeedSender {
 
   private sendChanges(changes: readonly Change[], isOwn = true): void {
     for (const part of splitBySize(changes, changeBytes)) {
-      const versions = isOwn ? [] : this.wanted.of(part);
+      const versions = (isOwn ? undefined : this.wanted?.of(part)) ?? [];
       const coming = versions.length === 0 ? [] : [versions.map(({ seq }) => seq)];
       this.channel.send(["changes", part.map(packChange), ...coming]);
-      this.wanted.follow(versions);
+      this.wanted?.follow(versions);
     }
   }
 
@@ -194,11 +199,11 @@ export class Attachment implements FeedSender {
 
   /** Lists files that the client had open lately, the last one last. */
   filesRead(): number[] {
-    return this.wanted.nodes();
+    return this.wanted?.nodes() ?? [];
   }
 
   hasRead(node: number): boolean {
-    return this.wanted.has(node);
+    return this.wanted?.has(node) === true;
   }
 
   isFarBehind(): boolean {
@@ -259,6 +264,14 @@ export class Attachment implements FeedSender {
     }
   }
 
+  private want(wanted: readonly (readonly [number, number])[]): void {
+    this.wanted ??= new PushSubscriptions(this.volume, (item) => this.tell(item), {
+      isInTime: () => this.held === undefined && this.holder.due.length <= UNACKNOWLEDGED_MAX,
+      isFarBehind: this.deps.isFarBehind,
+    });
+    this.wanted.say(wanted);
+  }
+
   private handle(item: FeedFromClient): void {
     const { feed } = this.volume;
     if (item[0] === "ack") feed.acknowledge(this.holder, item[1]);
@@ -266,7 +279,7 @@ export class Attachment implements FeedSender {
     else if (item[0] === "acquire") void this.acquire(item[1], item[2]);
     else if (item[0] === "yield") feed.writeLease.release(this.holder);
     else if (item[0] === "idle") feed.idle(this.holder);
-    else if (item[0] === "want") this.wanted.say(item[1]);
+    else if (item[0] === "want") this.want(item[1]);
     else if (item[0] === "have") this.volume.supplies.have(this.instance, item[1], item[2], item[3]);
     else if (item[0] === "haveNot") this.volume.supplies.haveNot(this.instance, item[1]);
     else for (const folder of item[1]) this.holder.follows.delete(folder);
