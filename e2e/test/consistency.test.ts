@@ -59,6 +59,8 @@ test(
     expect(reports).toHaveLength(ASYNC_SEEDS);
     const failed = reports.filter(({ violations }) => violations.length > 0);
     if (failed.length > 0) throw new Error(`RUNNEL_MODE=async ${failed.map(wordsOf).join("\n\n")}`);
+    // Clients that work in folders of their own have a write lease each.
+    expect(reports.reduce((all, { heldApart }) => all + heldApart, 0)).toBeGreaterThan(10);
   },
   BEGUN_MS + 100_000,
 );

@@ -124,6 +124,9 @@ export const LIMITS = {
   deviceUnreadBytes: 8 * MiB,
   /** Unread bytes behind which no more of a feed is sent: "list again" instead. */
   unreadFeedBytes: 3 * MiB,
+  /** Write leases on a volume at the same time, and those of an attachment. */
+  writeLeases: 256,
+  attachmentWriteLeases: 32,
   /** Questions for the lease that wait, of an attachment. */
   leaseQuestions: 1024,
   /**

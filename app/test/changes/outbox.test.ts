@@ -443,3 +443,55 @@ describe("what is paused", () => {
     expect([requests().map(([n]) => n), outbox.bytes, outbox.size]).toEqual([[2], 0, 1]);
   });
 });
+
+describe("who waits for some of what is to be sent", () => {
+  const isOf =
+    (node: number) =>
+    (queued: Queued): boolean =>
+      isSave(queued) ? queued.node === node : queued.nodes.includes(node);
+
+  test("waits for that and what it comes after, not for what is added later, nor for what is paused", async () => {
+    paused.add(4);
+    outbox.add(change(1, [5]), change(2, [6]), change(3, [5]), change(4, [6]));
+    let isSent = false;
+    void outbox.sent(isOf(6)).then(() => (isSent = true));
+    outbox.add(change(5, [6]));
+    await settle();
+    expect(isSent).toBe(false);
+    await answer(1);
+    expect(isSent).toBe(false);
+    await answer(2);
+    expect([isSent, outbox.some(isOf(6)), outbox.some(isOf(5)), outbox.some(isOf(7))]).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  test("waits for nothing where there is nothing, and for what is expected until it is here", async () => {
+    await outbox.sent(() => true);
+    const expected = outbox.expect();
+    let isSent = false;
+    void outbox.sent(isOf(5)).then(() => (isSent = true));
+    await settle();
+    outbox.add(change(1, [5]));
+    expected[Symbol.dispose]();
+    await settle();
+    expect(isSent).toBe(false);
+    await answer(1);
+    expect(isSent).toBe(true);
+  });
+
+  test("does not wait for a file to be closed, and hears that the server is full", async () => {
+    const open = { ...save(1, 5), file: 9 };
+    outbox.add(open);
+    await settle();
+    expect(asked).toEqual([]);
+    const sent = outbox.sent(isOf(5));
+    await settle();
+    expect(requests()).toEqual([[1, []]]);
+    const full = new RunnelError("NoSpace", "write", "The server is full.");
+    await Promise.all([expect(sent).rejects.toBe(full), answer(1, full)]);
+  });
+});

@@ -43,6 +43,10 @@ let isConnected: boolean;
 /** A person has paused all files. */
 let isPaused: boolean;
 let isHeld: boolean;
+/** Folders on which write leases are held. */
+let held: readonly number[];
+/** Folders on which one was asked for. */
+let acquired: number[];
 /** The lease on what is followed is held. */
 let hasLease: boolean;
 let sent: { what: string; after: readonly number[] }[];
@@ -60,6 +64,7 @@ beforeEach(async () => {
   [isConnected, sent, expected, refused, answer] = [true, [], [], [], undefined];
   [isPaused, isHeld, hasLease] = [false, true, true];
   [folders, bound] = [[], new Map()];
+  [held, acquired] = [[ROOT_NODE], []];
   journal = await machine.open();
 });
 
@@ -77,10 +82,11 @@ function start(isKnown: boolean): WriteBack {
       return hasLease;
     },
     mayOnlyRead: false,
-    writeLease: {
-      get isHeld() {
-        return isHeld;
+    writeLeases: {
+      get held() {
+        return new Set(isHeld ? held : []);
       },
+      acquire: async (folder: number) => void acquired.push(folder),
     },
   };
   const writeBack = new WriteBack({
@@ -298,8 +304,8 @@ function contentOf(node: number, mtimeNs: bigint): Change {
 /** Happens between a change here and its sending; `own`: the change. */
 type Between = (writeBack: WriteBack, own: Change) => void;
 const lost: Between = (writeBack) => writeBack.leaseLost();
-const granted: Between = (writeBack) => writeBack.granted(false);
-const continued: Between = (writeBack) => writeBack.granted(true);
+const granted: Between = (writeBack) => writeBack.granted(ROOT_NODE, false);
+const continued: Between = (writeBack) => writeBack.granted(ROOT_NODE, true);
 const others: Between = (writeBack) => writeBack.told([contentOf(5, 1n)]);
 const ranOut: Between = () => (hasLease = false);
 const renewed: Between = () => (hasLease = true);
@@ -331,7 +337,7 @@ test.each([
   "says what it takes a name of where others may have changed it: the lease was %s",
   async (_, isHad, all, isSaid) => {
     const writeBack = start(true);
-    if (isHad) writeBack.granted(false);
+    if (isHad) writeBack.granted(ROOT_NODE, false);
     isConnected = false;
     const planned = writeBack.change(() => ({
       op: "remove",
@@ -355,7 +361,7 @@ test.each([
 test("says what it takes a name of while a content is on its way that may outlast the lease", async () => {
   await leftContent(100);
   const writeBack = start(true);
-  writeBack.granted(false);
+  writeBack.granted(ROOT_NODE, false);
   writeBack.linked(true);
   await machine.clock.advance(1);
   expect(sent.map(({ what }) => what)).toEqual(["write"]);
@@ -390,10 +396,10 @@ describe("while files are paused", () => {
 
   test("changes wait, and nobody else waits for them: whoever was served meanwhile may have changed the same", async () => {
     const writeBack = start(true);
-    writeBack.granted(false);
+    writeBack.granted(ROOT_NODE, false);
     isPaused = true;
     await remove(writeBack)?.recorded;
-    await writeBack.recalled();
+    await writeBack.recalled(ROOT_NODE);
     expect([sent, writeBack.outbox.isIdle, shown("file")]).toEqual([[], true, undefined]);
     await resume(writeBack);
     expect(expected).toEqual([known]);
@@ -401,7 +407,7 @@ describe("while files are paused", () => {
 
   test("changes are as certain as ever when nobody else was served", async () => {
     const writeBack = start(true);
-    writeBack.granted(false);
+    writeBack.granted(ROOT_NODE, false);
     isPaused = true;
     await remove(writeBack)?.recorded;
     await resume(writeBack);
@@ -410,7 +416,7 @@ describe("while files are paused", () => {
 
   test("programs are answered without the write lease, unsure of others, and are told to wait for nobody", async () => {
     const writeBack = start(true);
-    writeBack.granted(false);
+    writeBack.granted(ROOT_NODE, false);
     [isPaused, isHeld] = [true, false];
     expect(await writeBack.begins([5])).toBe(true);
     await remove(writeBack)?.recorded;
@@ -419,5 +425,115 @@ describe("while files are paused", () => {
     expect(() => writeBack.mustGo("change", [5])).not.toThrow();
     isPaused = true;
     expect(() => writeBack.mustGo("change", [5])).toThrow("Paused.");
+  });
+});
+
+describe("with write leases on folders", () => {
+  const [OURS, BELOW, ELSEWHERE, OWN_FILE, OTHER_FILE, BOTHS] = [50, 51, 60, 70, 71, 72];
+
+  beforeEach(() => {
+    isConnected = false;
+  });
+
+  /** An agent that has the lease on one of two folders, and knows all that is in them. */
+  function startApart(...leased: readonly number[]): WriteBack {
+    const writeBack = start(true);
+    const put = (folder: number, ...entries: [string, number, "file" | "folder", number?][]): void => {
+      const listed = entries.map(([name, node, type, nlink = 1]) => ({
+        name,
+        state: { ...makeState(node, type, BEFORE), nlink },
+      }));
+      replica.putListing(folder, BEFORE + 1, listed, true);
+    };
+    put(ROOT_NODE, ["ours", OURS, "folder"], ["elsewhere", ELSEWHERE, "folder"]);
+    put(OURS, ["below", BELOW, "folder"], ["both", BOTHS, "file", 2]);
+    put(BELOW, ["own", OWN_FILE, "file"]);
+    put(ELSEWHERE, ["other", OTHER_FILE, "file"], ["both", BOTHS, "file", 2]);
+    held = leased;
+    for (const folder of leased) writeBack.granted(folder, false);
+    return writeBack;
+  }
+
+  const move = (folder: number, node: number, toFolder: number, [name, toName]: readonly [string, string]) =>
+    ({ op: "rename", folder, name, node, toFolder, toName, how: "keep" }) as const;
+  const inside = move(BELOW, OWN_FILE, OURS, ["own", "moved"]);
+  const across = move(BELOW, OWN_FILE, ELSEWHERE, ["own", "moved"]);
+  const elsewhere = move(ELSEWHERE, OTHER_FILE, ELSEWHERE, ["other", "renamed"]);
+
+  test.each([
+    ["a folder", [OURS], true],
+    ["a folder below it", [BELOW], true],
+    ["a file below it", [OWN_FILE], true],
+    ["a folder beside", [ELSEWHERE], false],
+    ["the root", [ROOT_NODE], false],
+    ["two folders, one of them beside", [OURS, ELSEWHERE], false],
+    ["a file with another name elsewhere", [BOTHS], false],
+    ["what is not known", [999], false],
+  ])(
+    "[W180] [W193] programs are answered before the server where all that they change is below: %s",
+    async (_, nodes, is) => {
+      const writeBack = startApart(OURS);
+      expect(writeBack.mayBegin(nodes)).toBe(is);
+      expect(writeBack.isExclusive(nodes)).toBe(is);
+      expect(await writeBack.begins(nodes)).toBe(is);
+    },
+  );
+
+  test("[W180] one is asked for on the folder of a file that is changed, and on each folder of a move", async () => {
+    const writeBack = startApart();
+    await writeBack.begins([OWN_FILE]);
+    await writeBack.begins([BELOW, ELSEWHERE]);
+    expect(acquired).toEqual([BELOW, BELOW, ELSEWHERE]);
+    held = [BELOW];
+    await writeBack.begins([BELOW, ELSEWHERE]);
+    expect(acquired).toEqual([BELOW, BELOW, ELSEWHERE, ELSEWHERE]);
+  });
+
+  test("[W193] a move within is answered at once, one between two folders only where both are held", async () => {
+    expect(startApart(OURS).change(() => inside)?.change).toBeDefined();
+    await again();
+    expect(startApart(OURS).change(() => across)).toBeUndefined();
+    await again();
+    expect(startApart(OURS, ELSEWHERE).change(() => across)?.change).toBeDefined();
+  });
+
+  test("[W193] a name of a file that has another one elsewhere is for the server to take", () => {
+    const remove = { op: "remove", folder: OURS, name: "both", node: BOTHS, isFolder: false } as const;
+    expect(startApart(OURS).change(() => remove)).toBeUndefined();
+    expect(startApart(OURS, ELSEWHERE).change(() => remove)?.change).toBeDefined();
+  });
+
+  test("[W181] recalled, all that touches the folder is sent, and nobody waits for the rest", async () => {
+    for (const [operation, waits] of [
+      [inside, true],
+      [across, true],
+      [elsewhere, false],
+    ] as const) {
+      await again();
+      for (const record of journal.operations()) await journal.done(record.instance, record.n);
+      const writeBack = startApart(OURS, ELSEWHERE);
+      await writeBack.change(() => operation)?.recorded;
+      held = [ELSEWHERE];
+      let isServed = false;
+      void writeBack.recalled(OURS).then(() => (isServed = true));
+      await machine.clock.advance(1);
+      expect([operation.name, operation.toFolder, isServed]).toEqual([operation.name, operation.toFolder, !waits]);
+    }
+  });
+
+  test("[W180] while something uncertain is to be sent, nothing but the root is asked for", async () => {
+    const writeBack = startApart(OURS);
+    await writeBack.change(() => inside)?.recorded;
+    held = [];
+    writeBack.leaseLost();
+    void writeBack.begins([ELSEWHERE]).catch(() => undefined);
+    await machine.clock.advance(1);
+    expect(acquired).toEqual([ROOT_NODE]);
+    // Once that is certain, others are asked for.
+    held = [OURS];
+    writeBack.granted(ROOT_NODE, true);
+    void writeBack.begins([ELSEWHERE]).catch(() => undefined);
+    await machine.clock.advance(1);
+    expect(acquired).toEqual([ROOT_NODE, ELSEWHERE]);
   });
 });

@@ -18,10 +18,14 @@ function serverOf(files: number, refuses?: RunnelError) {
   let left = files + 1;
   const asked: Asked[] = [];
   const notified: string[] = [];
+  const looked: unknown[] = [];
   const deps = {
     tree: { find: async () => ({ folder: ROOT_NODE, name: "many", state: makeState(MANY, "folder", 3) }) },
     replica: { facts: () => ({ seq: AS_OF }), countBelow: () => files, pathOf: () => "many/changed" },
-    session: { current: async () => undefined },
+    session: {
+      current: async () => undefined,
+      elsewhere: { current: async (nodes: readonly number[], isDeep: boolean) => void looked.push([nodes, isDeep]) },
+    },
     operations: {
       change: async (op: string, { isPartial, ...body }: Asked) => {
         asked.push({ ...body, ...(isPartial === undefined ? {} : { isPartial }), name: `${op} ${body.name}` });
@@ -33,15 +37,17 @@ function serverOf(files: number, refuses?: RunnelError) {
     },
     progress: (removed: number, all: number) => void notified.push(`${removed} of ${all}`),
   };
-  return { asked, notified, remove: () => new RemoveTree(deps as unknown as RemoveTreeDeps).remove("many") };
+  return { asked, notified, looked, remove: () => new RemoveTree(deps as unknown as RemoveTreeDeps).remove("many") };
 }
 
 const whole = { folder: ROOT_NODE, name: "removeAll many", node: MANY, asOf: AS_OF };
 
 test("a folder that one operation takes goes with one", async () => {
-  const { asked, notified, remove } = serverOf(LIMITS.removeAllNodes - 1);
+  const { asked, notified, looked, remove } = serverOf(LIMITS.removeAllNodes - 1);
   await remove();
   expect({ asked, notified }).toEqual({ asked: [whole], notified: [] });
+  // Others may have write leases on it, or below.
+  expect(looked).toEqual([[[ROOT_NODE, MANY], true]]);
 });
 
 test.each([20_000, 200_000])(

@@ -9,7 +9,7 @@ const SILENCE_MS = 2000;
  * Answers a lookup; `isBackAfterMs`: the line has just broken, and is there again then. Returns how the answer came:
  * offline, or when.
  */
-async function lookUp(isBackAfterMs: number, hasLease = false): Promise<string> {
+async function lookUp(isBackAfterMs: number, hasLease = false, isElsewhere = false): Promise<string> {
   const clock = new SimulatedClock();
   const beganMs = clock.bootMs();
   const nowMs = (): number => clock.bootMs() - beganMs;
@@ -24,6 +24,12 @@ async function lookUp(isBackAfterMs: number, hasLease = false): Promise<string> 
     get silenceLeftMs() {
       return this.isResponsive ? 0 : Math.max(0, SILENCE_MS - nowMs());
     },
+    elsewhere: {
+      touched: (nodes: readonly number[]) => (isElsewhere ? nodes : []),
+      current: async () => {
+        if (isElsewhere && !session.isResponsive) throw new RunnelError("Unreachable", "stat", "The line broke.");
+      },
+    },
     current: async () => {
       if (!session.isResponsive) throw new RunnelError("Unreachable", "current", "The line broke.");
     },
@@ -34,7 +40,7 @@ async function lookUp(isBackAfterMs: number, hasLease = false): Promise<string> 
         );
       }),
   };
-  const tree = { real: (node: number) => node, lookup: async () => undefined };
+  const tree = { real: (node: number) => node, boundTo: () => undefined, lookup: async () => undefined };
   const drive = {
     heartbeat: () => undefined,
     putEntries: () => undefined,
@@ -53,4 +59,7 @@ test("while a line has just broken a question waits for it as for a silence, and
   expect(await lookUp(9000)).toBe("offline, answered at 2000");
   // Names that a lease still vouches for are known.
   expect(await lookUp(9000, true)).toBe("answered at 0");
+  // It does not for those below folders on which others have write leases.
+  expect(await lookUp(300, true, true)).toBe("answered at 300");
+  expect(await lookUp(9000, true, true)).toBe("offline, answered at 2000");
 });

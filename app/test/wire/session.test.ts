@@ -13,7 +13,7 @@ import {
   TIMING,
   packState,
 } from "@runnel/shared";
-import { Lease } from "../../src/agent/wire/lease.ts";
+import { Lease } from "../../src/agent/leases/lease.ts";
 import { Session } from "../../src/agent/wire/session.ts";
 import { Keepalive } from "../../src/agent/wire/keepalive.ts";
 
@@ -290,13 +290,13 @@ describe("a lease that is given back", () => {
     const leases: number[] = [];
     const sent: unknown[] = [];
     const connection = { link: { receivedBytes: 0 }, unacknowledgedBytes: 0, isBehind: false, close: () => undefined };
-    const lease = new Lease({
+    const lease: Lease = new Lease({
       clock,
       keepalive: new Keepalive(clock, () => undefined),
       connection: () => connection as unknown as Connection,
       feed: () => ({ send: (item: unknown) => void sent.push(item) }) as unknown as Channel,
       isUsed: () => false,
-      changed: (untilMs) => void leases.push(untilMs),
+      changed: () => void leases.push(lease.untilMs),
       interrupted: () => undefined,
       measured: () => undefined,
     });

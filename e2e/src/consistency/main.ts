@@ -42,7 +42,16 @@ async function writeSmaller(seed: number, runs: number, name: string | undefined
 /** A run that does not come to its end is reported as one that went wrong. */
 async function watched(plan: Plan): Promise<Report> {
   const { seed } = plan;
-  const noCounts = { checked: 0, close: 0, offline: 0, calls: 0, commits: 0, waited: 0, stopsInFlight: 0 };
+  const noCounts = {
+    checked: 0,
+    close: 0,
+    offline: 0,
+    calls: 0,
+    commits: 0,
+    waited: 0,
+    heldApart: 0,
+    stopsInFlight: 0,
+  };
   const nothing = { ...noCounts, fromKernels: 0, trace: "" };
   const report: Report = { ...nothing, seed, violations: [], faults: [], problems: [] };
   watchdog.begins(report);

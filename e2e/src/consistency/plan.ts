@@ -119,6 +119,8 @@ export interface PlanSettings {
   isSavedAnew?: boolean;
   /** All clients are in mode async. */
   isAsync?: boolean;
+  /** And each works in a folder of its own, mostly; or they take turns. */
+  isApart?: boolean;
   /** Powers in place of the usual ones. */
   powers?: readonly Power[];
 }
@@ -177,15 +179,53 @@ const VERBS: ReadonlySet<Step["do"]> = new Set<Step["do"]>(["flush", "removeTree
 
 export function planOf(seed: number, settings: PlanSettings = {}): Plan {
   const plan = drawn(seed, settings);
-  return settings.isAsync === true ? inTurns(plan) : plan;
+  if (settings.isAsync !== true) return plan;
+  const isApart = settings.isApart ?? new SeededRandom(seed ^ APART_SEED).coin(APART_PLANS_SHARE);
+  return asyncPlan(isApart ? apart(plan) : inTurns(plan));
 }
+
+const APART_SEED = 0x3c6ef372;
+/** Share of plans in mode async in which each client has a folder of its own. */
+const APART_PLANS_SHARE = 0.5;
+/** Shares of names that are in the own folder then, and of looks that are at what is there. */
+const OWN_SHARE = 0.9;
+const OWN_LOOKS_SHARE = 0.7;
+/** Time in which the folders are made. */
+const MAKE_FOLDERS_MS = 1_000;
 
 const TURN_MS = 6_000;
 /** Share of steps that are done at any time. */
 const OUT_OF_TURN = 0.1;
 const ASYNC_SEED = 0x2545f491;
 
-/** Lets clients work in turns, mostly: in mode async one has the write lease while the others rest. */
+/** Lets clients work at the same time, each mostly in its own folder: in mode async it has the write lease of that. */
+function apart(plan: Plan): Plan {
+  const random = new SeededRandom(plan.seed ^ ASYNC_SEED);
+  const folders = FOLDERS.slice(1);
+  const inOwn = (path: string, client: number): string => {
+    const own = folders[client % folders.length] ?? "";
+    return random.coin(OWN_SHARE) ? `${own}${path.slice(path.lastIndexOf("/") + 1)}` : path;
+  };
+  const makes = folders.map((folder, atMs) => ({
+    client: 0,
+    program: 0,
+    atMs,
+    do: "make" as const,
+    path: folder.slice(0, -1),
+  }));
+  const steps = plan.steps.map((step): Step => {
+    const atMs = step.atMs + MAKE_FOLDERS_MS;
+    if (step.do === "make" || VERBS.has(step.do)) return { ...step, atMs };
+    const { client } = step;
+    const isOwnLook = step.do === "readNewest" && random.coin(OWN_LOOKS_SHARE);
+    const path = step.do === "list" ? step.path : inOwn(step.path, client);
+    const more = step.toPath === undefined ? {} : { toPath: inOwn(step.toPath, client) };
+    return { ...step, atMs, path, ...more, do: isOwnLook ? "read" : step.do };
+  });
+  return { ...plan, steps: [...makes, ...steps] };
+}
+
+/** Lets clients work in turns, mostly: in mode async one has the write lease of all while the others rest. */
 function inTurns(plan: Plan): Plan {
   const random = new SeededRandom(plan.seed ^ ASYNC_SEED);
   const active: number[] = [];
@@ -208,7 +248,11 @@ function inTurns(plan: Plan): Plan {
   // A slow agent's lease is not to run out.
   const isSlow = plan.faults[0]?.kind === "slowAgent" && plan.faults.length === 1;
   const termMs = isSlow ? plan.termMs : 2_500 + random.below(1_000);
-  return { ...plan, steps, termMs, isAsync: true, stopsInFlight: true };
+  return { ...plan, steps, termMs };
+}
+
+function asyncPlan(plan: Plan): Plan {
+  return { ...plan, isAsync: true, stopsInFlight: true };
 }
 
 function drawn(seed: number, settings: PlanSettings): Plan {

@@ -26,6 +26,8 @@ export interface Report extends Verdict {
   faults: string[];
   /** Commits that waited for acknowledgements. */
   waited: number;
+  /** Write leases granted while another client had one. */
+  heldApart: number;
   /** Kills and power cuts of clients that had something on its way to the server. */
   stopsInFlight: number;
   /** Names, attributes and pages that kernels answered by themselves. */
@@ -137,6 +139,7 @@ class World {
         ...[...resting.unsent].flatMap(([name, said]) => (said === "" ? [] : [`${name} at rest: ${said}`])),
       ],
       waited: this.server.waited,
+      heldApart: this.server.heldApart,
       stopsInFlight: this.faults.stopsInFlight,
       fromKernels: this.clients.reduce((sum, { fromKernel }) => sum + fromKernel, 0),
       trace: this.trace(),

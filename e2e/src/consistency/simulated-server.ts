@@ -45,6 +45,8 @@ export class SimulatedServer {
   private readonly termMs: number;
   /** Commits that could not be answered at once: somebody had to acknowledge them. */
   waited = 0;
+  /** Write leases granted while another client had one. */
+  heldApart = 0;
   private image = new MemoryMetaImage();
   private process: Process | undefined;
   private opened: OpenedVolume | undefined;
@@ -123,12 +125,17 @@ export class SimulatedServer {
   private countWaits(feed: Feed): void {
     const { truth } = this;
     feed.writeLeaseRanOut = ({ instance }) => truth.ranOut.push({ client: clientOf(instance), ...truth.now() });
-    const { writeLease } = feed;
-    const close = writeLease.close.bind(writeLease);
-    writeLease.close = () => {
+    const { writeLeases } = feed;
+    const close = writeLeases.close.bind(writeLeases);
+    writeLeases.close = () => {
       // A lease that has run out counts, though nobody has asked for it since.
-      writeLease.now();
+      writeLeases.now();
       close();
+    };
+    const confirm = writeLeases.confirm.bind(writeLeases);
+    writeLeases.confirm = (lease) => {
+      confirm(lease);
+      if (new Set(writeLeases.now().map(({ holder }) => holder.instance)).size > 1) this.heldApart++;
     };
     const publish = feed.publish.bind(feed);
     feed.publish = (...args) => {
@@ -190,7 +197,7 @@ export class SimulatedServer {
    * The machine loses its power; its network card falls silent, and the peers' connections break when it comes back.
    */
   crash(): void {
-    this.opened?.volume.feed.writeLease.now();
+    this.opened?.volume.feed.writeLeases.now();
     this.process?.kill();
     this.process = undefined;
     this.network.kill(PORT);

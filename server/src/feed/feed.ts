@@ -4,10 +4,11 @@
 import type { Change, Clock, Timer, VersionId } from "@runnel/shared";
 import { LIMITS, RunnelError, TIMING, wallMs } from "@runnel/shared";
 import type { AttachedInstance } from "../meta/meta-store.ts";
+import type { PlacesOf } from "./ancestors.ts";
 import type { FeedSender, Identity } from "./holder.ts";
 import { Holder } from "./holder.ts";
 import { SlowDevices, isLate } from "./slow-devices.ts";
-import { WriteLease } from "./write-lease.ts";
+import { WriteLeases } from "./write-leases.ts";
 
 interface Wait {
   /**
@@ -44,7 +45,8 @@ export interface Recall {
 
 /** An instance that was attached before a restart. */
 export interface AttachedBefore extends AttachedInstance {
-  hasWriteLease?: boolean;
+  /** Folders on which it had write leases. */
+  writeLeases?: readonly number[];
 }
 
 /** A lease is renewed after half its term, asks a round trip ahead, and counts from the sending (W162). */
@@ -59,7 +61,7 @@ export class Feed {
   readonly termMs: number;
   readonly #holders = new Map<string, Holder>();
   readonly #slowDevices: SlowDevices;
-  readonly writeLease: WriteLease;
+  readonly writeLeases: WriteLeases;
   /** Called when a write lease ended because its holder could not be reached. */
   writeLeaseRanOut: (holder: Holder) => void = () => undefined;
   private waits: Wait[] = [];
@@ -69,23 +71,29 @@ export class Feed {
   #isWithdrawn = false;
 
   /** `attached`: known from before a restart; each may hold a lease for one more term (the restart rule). */
-  constructor(clock: Clock, termMs: number, attached: readonly AttachedBefore[]) {
+  constructor(clock: Clock, termMs: number, attached: readonly AttachedBefore[], placesOf: PlacesOf = nowhere) {
     this.clock = clock;
     this.termMs = termMs;
     this.#slowDevices = new SlowDevices(termMs);
-    this.writeLease = new WriteLease({
+    this.writeLeases = new WriteLeases({
       clock,
+      placesOf,
+      holders: () => this.#holders.values(),
+      mayGive: () => !this.#isWithdrawn,
       isShared: (holder) => this.#isShared(holder),
-      sayWaiting: (asker, holder, untilMs) => asker.sender?.waiting(0, [holder.who], this.#wallMsAt(untilMs)),
+      sayWaiting: (asker, holders, untilMs) => {
+        const whom = holders.map(({ who }) => who);
+        asker.sender?.waiting(0, whom, this.#wallMsAt(untilMs));
+      },
       ranOut: (holder) => this.writeLeaseRanOut(holder),
     });
-    for (const { instance, termMs: before, hasWriteLease = false } of attached) {
+    for (const { instance, termMs: before, writeLeases = [] } of attached) {
       const identity = { instance, who: "a client from before the restart", device: "" };
       const holder = new Holder(identity, Math.max(termMs, before));
       holder.followsAll = true;
       holder.leaseUntilMs = clock.bootMs() + holder.termMs;
       this.#holders.set(instance, holder);
-      if (hasWriteLease) this.writeLease.restore(holder);
+      for (const folder of writeLeases) this.writeLeases.restore(holder, folder);
     }
   }
 
@@ -111,7 +119,8 @@ export class Feed {
     }
     holder.ackedSeq = seq;
     holder.sender = sender;
-    if (before !== undefined) this.writeLease.taken(before, holder);
+    if (before !== undefined) this.writeLeases.taken(before, holder);
+    this.writeLeases.tell(holder);
     holder.sinceMs = Number(this.clock.wallNs() / 1_000_000n);
     this.#holders.set(instance, holder);
     this.#applied(holder);
@@ -125,7 +134,7 @@ export class Feed {
     holder.due.length = 0;
     if (!givesUpLease) return;
     holder.leaseUntilMs = 0;
-    this.writeLease.release(holder);
+    this.writeLeases.release(holder);
     this.#release(holder);
     // A holder on probation is remembered: leaving and coming back is no way out of it.
     const isForgotten = this.clock.bootMs() >= holder.probationUntilMs;
@@ -171,7 +180,7 @@ export class Feed {
     const seq = changes.at(-1)?.seq ?? 0;
     const nowMs = this.clock.bootMs();
     const missing = new Map<Holder, number>();
-    this.writeLease.progressed(committer);
+    this.writeLeases.published(changes, committer);
     for (const holder of this.#holders.values()) {
       const isTold = holder.touchesAny(changes);
       if (!isTold && holder.uncertainUntil === undefined) continue;
@@ -231,14 +240,14 @@ export class Feed {
       return false;
     }
     if (this.#isWithdrawn || nowMs < holder.probationUntilMs) return false;
-    if (!this.#slowDevices.mayHoldLease(holder.device, nowMs) || !this.writeLease.mayRenew(holder)) return false;
+    if (!this.#slowDevices.mayHoldLease(holder.device, nowMs) || !this.writeLeases.mayRenew(holder)) return false;
     holder.leaseUntilMs = nowMs + holder.termMs;
     return true;
   }
 
   idle(holder: Holder): void {
     holder.leaseUntilMs = 0;
-    this.writeLease.release(holder);
+    this.writeLeases.release(holder);
     this.#release(holder);
   }
 
@@ -295,7 +304,7 @@ export class Feed {
 
   close(): void {
     this.#overdueTimer?.cancel();
-    this.writeLease.close();
+    this.writeLeases.close();
     for (const wait of this.waits) wait.timer?.cancel();
     for (const holder of this.#holders.values()) holder.sender?.close("The server is stopping.");
     this.waits = [];
@@ -445,7 +454,6 @@ export class Feed {
 
   /** Somebody else may answer programs from what they hold, or has begun a change. */
   #isShared(holder: Holder): boolean {
-    if (this.#isWithdrawn) return true;
     const nowMs = this.clock.bootMs();
     for (const other of this.#holders.values()) {
       if (other.instance === holder.instance) continue;
@@ -464,5 +472,8 @@ function nodeOf(changes: Wait["changes"]): number | undefined {
   const change = changes?.at(-1);
   return change?.nodes[0]?.node ?? change?.bindings[0]?.node;
 }
+
+/** Says of a node that it has no place: where nobody knows the tree. */
+const nowhere: PlacesOf = () => Promise.resolve([]);
 
 const WAITING_SAID_AFTER_MS = 200;

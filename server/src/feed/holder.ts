@@ -17,8 +17,12 @@ export interface FeedSender {
   isFarBehind?(): boolean;
   /** The notices of the volume are others now. */
   noticed?(): void;
-  /** The write lease is asked back. */
-  recall?(): void;
+  /** It understands which folders others have write leases on (W192). */
+  readonly hearsOfOthers?: boolean;
+  /** The write lease on a folder is asked back. */
+  recall?(folder: number): void;
+  /** Folders that others have write leases on, all of them; to be heard by the number. */
+  others?(number: number, folders: readonly number[]): void;
   /** Tells whether changes of the follower are under way. */
   isChanging?(): boolean;
   /** Tells whether the follower had the file open lately, and wants its small changes. */
@@ -71,6 +75,10 @@ export class Holder {
    * its lease from what it no longer follows: every commit waits for it.
    */
   uncertainUntil: number | undefined;
+  /** Folders that others have write leases on, as it was told last; by which number, and the last one that it heard. */
+  othersFolders: readonly number[] = [];
+  othersTold = 0;
+  othersHeard = 0;
   /** Items sent and not yet acknowledged, oldest first. */
   readonly due: { seq: number; sentMs: number }[] = [];
 

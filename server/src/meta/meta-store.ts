@@ -300,8 +300,8 @@ export interface MetaStore extends NoticeStore {
    * resolves; 0: it holds none.
    */
   setAttached(instance: string, termMs: number): Promise<void>;
-  /** Keeps durably, before it resolves, which instance has the write lease; "": none. */
-  setWriteLease(instance: string): Promise<void>;
+  /** Keeps durably, before it resolves, who has write leases on what, as the feed writes it down; "": nobody. */
+  setWriteLease(record: string): Promise<void>;
   writeLease(): Promise<string>;
   /** Lists attached instances, sorted by instance. */
   attached(): Promise<AttachedInstance[]>;

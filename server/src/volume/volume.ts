@@ -1,10 +1,12 @@
 // A volume: one served folder with its log, meta store, content store and feed, and what may be done with them. What
 // opening it makes of its log and meta store is recover.ts.
 import type { Clock, DiskRoot, Executor, Log, Timer, VersionId } from "@runnel/shared";
-import { RunnelError, isRunnelError, openLog } from "@runnel/shared";
+import { ROOT_NODE, RunnelError, isRunnelError, openLog } from "@runnel/shared";
 import type { ContentEngine, ContentStore, SalvageReport } from "../content/content-store.ts";
+import type { PlacesOf } from "../feed/ancestors.ts";
 import { type AttachedBefore, Feed } from "../feed/feed.ts";
 import type { Holder } from "../feed/holder.ts";
+import { parseRecord } from "../feed/write-leases.ts";
 import type { Creation } from "../meta/first-rows.ts";
 import type { MetaStore, Operation, OperationId, OperationResult } from "../meta/meta-store.ts";
 import { ClientConflicts } from "./client-conflicts.ts";
@@ -60,7 +62,7 @@ export interface VolumeDeps {
 
 const LOG_FOLDER = "log";
 /** Stands for the clients of an epoch that nobody remembers: they may hold leases for one more term. */
-const CLIENTS_OF_BEFORE = { instance: "clients of an earlier epoch", termMs: 0, hasWriteLease: true };
+const CLIENTS_OF_BEFORE = { instance: "clients of an earlier epoch", termMs: 0, writeLeases: [ROOT_NODE] };
 
 export class Volume {
   readonly name: string;
@@ -189,7 +191,8 @@ export class Volume {
     const { meta, facts, salvaged, history } = recovered;
     const hadClients = salvaged !== undefined || deps.hadClients === true;
     const attached = hadClients ? [CLIENTS_OF_BEFORE] : await attachedBefore(meta);
-    const feed = new Feed(deps.clock, deps.termMs, attached);
+    const placesOf: PlacesOf = async (node) => (await meta.namesOf(node)).map(({ folder }) => folder);
+    const feed = new Feed(deps.clock, deps.termMs, attached, placesOf);
     let volume: Volume;
     const supplies = new Supplies(deps.clock, (instance, version, ranges) => feed.lack(instance, version, ranges));
     const firstScan = Promise.withResolvers<void>();
@@ -419,8 +422,8 @@ async function appendNote(log: Log, record: LoggedRecord): Promise<void> {
 }
 
 async function attachedBefore(meta: MetaStore): Promise<AttachedBefore[]> {
-  const [attached, writer] = [await meta.attached(), await meta.writeLease()];
-  return attached.map((each) => ({ ...each, hasWriteLease: each.instance === writer }));
+  const [attached, record] = [await meta.attached(), await meta.writeLease()];
+  return attached.map((each) => ({ ...each, writeLeases: parseRecord(record, each.instance) }));
 }
 
 const NO_DATA = new Uint8Array(0);

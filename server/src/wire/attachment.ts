@@ -1,10 +1,12 @@
 // An attachment of a connection: the channel that `attach` opened stays open and carries the volume's feed.
 import type { Change, Channel, FeedFromClient, NumberSpan, VersionId } from "@runnel/shared";
-import { FEED_FROM_CLIENT, LIMITS, ROOT_NODE, RunnelError, check, packChange } from "@runnel/shared";
+import { FEED_FROM_CLIENT, LIMITS, RunnelError, check, packChange } from "@runnel/shared";
 import type { Right } from "../auth/registry-file.ts";
 import type { FeedSender, Holder } from "../feed/holder.ts";
+import type { Acquired } from "../feed/write-leases.ts";
 import type { Volume } from "../volume/volume.ts";
 import { AttachmentTransfers, type LiveTransfer } from "../live/attachment-transfers.ts";
+import { LeaseGate } from "./lease-gate.ts";
 import { type FailedOperations, OperationOrder } from "./operation-order.ts";
 import { PushSubscriptions } from "./push-subscriptions.ts";
 import { changeBytes, splitBySize } from "./split-items.ts";
@@ -26,6 +28,9 @@ export class Attachment implements FeedSender {
   holder!: Holder;
   /** The client understands what says that notices have changed (W185). */
   hearsOfNotices = false;
+  /** It understands which folders others have write leases on (W192). */
+  hearsOfOthers = false;
+  readonly gate: LeaseGate;
   /** Resolves when the client has been told that it is attached: what it asked for before that waits (W130). */
   answered: Promise<void> = Promise.resolve();
   #transfers: AttachmentTransfers | undefined;
@@ -42,7 +47,7 @@ export class Attachment implements FeedSender {
   /** Changes of this turn of the loop, which go in one item. */
   private gathered: { change: Change; isOwn: boolean }[] = [];
   private ended: RunnelError | undefined;
-  /** Questions for the lease that wait until nobody else has the write lease. */
+  /** Questions for the lease of a client that knows nothing of write leases: they wait until nobody else has one. */
   private questions: number[] = [];
   private isAcquiring = false;
 
@@ -53,6 +58,12 @@ export class Attachment implements FeedSender {
     this.instance = instance;
     this.order = new OperationOrder(volume.meta, instance, deps.failures);
     this.right = right;
+    this.gate = new LeaseGate({
+      volume,
+      instance,
+      holder: () => this.holder,
+      hearsOfOthers: () => this.hearsOfOthers,
+    });
   }
 
   get transfers(): AttachmentTransfers {
@@ -214,51 +225,58 @@ export class Attachment implements FeedSender {
     if (this.hearsOfNotices) this.tell(["noticed"]);
   }
 
-  recall(): void {
-    this.tell(["recall", ROOT_NODE]);
+  recall(folder: number): void {
+    this.tell(["recall", folder]);
+  }
+
+  others(number: number, folders: readonly number[]): void {
+    this.tell(["others", number, folders]);
   }
 
   isChanging(): boolean {
     return this.order.isBusy;
   }
 
-  /** Tells whether somebody else has the write lease: this client cannot be told what is true now (W181). */
-  get isKeptOut(): boolean {
-    return this.volume.feed.writeLease.isHeldByOther(this.holder);
-  }
-
-  /** Resolves when it is kept out no more. */
-  whenShared(): Promise<void> {
-    return this.volume.feed.writeLease.shared(this.holder);
-  }
-
   private async renew(question: number): Promise<void> {
+    const { feed } = this.volume;
     this.questions.push(question);
     if (this.questions.length > 1) return;
     // A client that nobody is in the way of is answered in its turn.
-    if (this.isKeptOut) await this.whenShared();
-    const { feed, seq } = this.volume;
+    if (!this.hearsOfOthers && feed.writeLeases.isHeldByOther(this.holder)) await feed.writeLeases.shared(this.holder);
+    const { seq } = this.volume;
     for (const each of this.questions.splice(0))
       this.send(feed.renew(this.holder) ? ["current", each, seq] : ["not", each]);
   }
 
-  /** The lease is durable before the client knows of it: a start waits for its end. */
-  private async acquire(question: number, node: number): Promise<void> {
+  private async acquire(question: number, folder: number): Promise<void> {
+    const answer = await this.acquired(folder).catch((error: unknown) => {
+      this.deps.warn("A write lease could not be recorded.", error);
+      return NO_LEASE;
+    });
+    // A lease that was asked back in between is not to look as if it came after that.
+    const isHeld = answer.isGranted && this.volume.feed.writeLeases.isHeld(answer.lease);
+    if (answer.isGranted && !isHeld) this.send(["refused", question, RETRY_MS]);
+    else if (answer.isGranted) this.send(["granted", question, answer.isContinued, answer.folder]);
+    else this.send(["refused", question, answer.retryAfterMs]);
+  }
+
+  /** It is durable before the client knows of it: a start waits for its end. */
+  private async acquired(folder: number): Promise<Acquired> {
     const { feed, meta } = this.volume;
-    const mayHave = node === ROOT_NODE && this.right === "write" && !this.isAcquiring;
-    const acquired = mayHave ? feed.writeLease.acquire(this.holder) : NO_LEASE;
-    if (!acquired.isGranted) {
-      this.send(["refused", question, acquired.retryAfterMs]);
-      return;
-    }
+    if (this.right !== "write") return NO_LEASE;
+    if (this.isAcquiring) return { isGranted: false, retryAfterMs: RETRY_MS };
     this.isAcquiring = true;
     try {
-      await meta.setWriteLease(this.instance);
-      this.send(["granted", question, acquired.isContinued]);
-    } catch (error) {
-      feed.writeLease.release(this.holder);
-      this.deps.warn("A write lease could not be recorded.", error);
-      this.send(["refused", question, NO_LEASE.retryAfterMs]);
+      const acquired = await feed.writeLeases.acquire(this.holder, folder);
+      if (!acquired.isGranted || acquired.isContinued) return acquired;
+      try {
+        await meta.setWriteLease(feed.writeLeases.record);
+      } catch (error) {
+        feed.writeLeases.release(acquired.lease.holder, acquired.folder);
+        throw error;
+      }
+      feed.writeLeases.confirm(acquired.lease);
+      return acquired;
     } finally {
       this.isAcquiring = false;
     }
@@ -277,7 +295,8 @@ export class Attachment implements FeedSender {
     if (item[0] === "ack") feed.acknowledge(this.holder, item[1]);
     else if (item[0] === "current") void this.renew(item[1]);
     else if (item[0] === "acquire") void this.acquire(item[1], item[2]);
-    else if (item[0] === "yield") feed.writeLease.release(this.holder);
+    else if (item[0] === "yield") feed.writeLeases.release(this.holder, item[1]);
+    else if (item[0] === "heard") feed.writeLeases.heard(this.holder, item[1]);
     else if (item[0] === "idle") feed.idle(this.holder);
     else if (item[0] === "want") this.want(item[1]);
     else if (item[0] === "have") this.volume.supplies.have(this.instance, item[1], item[2], item[3]);
@@ -286,8 +305,9 @@ export class Attachment implements FeedSender {
   }
 }
 
-/** Leases on less than the volume are not given, nor to who may only read. */
-const NO_LEASE = { isGranted: false, retryAfterMs: 60_000 } as const;
+/** None is given to who may only read. */
+const NO_LEASE: Acquired = { isGranted: false, retryAfterMs: 60_000 };
+const RETRY_MS = 1_000;
 const WHOM_MAX = 20;
 /** A client with more of them is busy enough without contents. */
 const UNACKNOWLEDGED_MAX = 64;

@@ -57,6 +57,7 @@ export class Attachments {
       warn,
     });
     attachment.hearsOfNotices = handshake.features.includes("conflicts");
+    attachment.hearsOfOthers = handshake.features.includes("write-lease");
     const isSameEpoch = request.epoch === volume.epoch;
     attachment.holdBack();
     const client = {

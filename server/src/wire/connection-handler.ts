@@ -261,8 +261,9 @@ export class ConnectionHandler {
     const attachment = this.attachments.named(id);
     // Always waited for, so that requests keep their order.
     await attachment.answered;
-    if (REQUESTS[name].isOfNoTree !== true && attachment.isKeptOut) {
-      await attachment.whenShared();
+    using entry = attachment.gate.enter(name, request);
+    if (entry.passed !== undefined) {
+      await entry.passed;
       // The client may have been cut off meanwhile, its device revoked; one whose line broke asks again.
       channel.abort.signal.throwIfAborted();
     }

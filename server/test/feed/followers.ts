@@ -10,16 +10,27 @@ export type FollowerEvent =
   | ["changes", ...number[]]
   | ["listAgain", number]
   | ["waiting", number, readonly string[], number]
-  | ["recall"]
+  | ["recall", number]
+  | ["others", readonly number[]]
   | ["close", string];
 
 export class Follower implements FeedSender {
   readonly said: FollowerEvent[] = [];
   readonly feed: Feed;
   holder: Holder;
+  hears = true;
+  readonly hearsOfOthers: boolean;
 
-  constructor(feed: Feed, instance: string, seq = 0, roundTripMs?: number, device = `of ${instance}`) {
+  constructor(
+    feed: Feed,
+    instance: string,
+    seq = 0,
+    roundTripMs?: number,
+    device = `of ${instance}`,
+    hearsOfOthers = false,
+  ) {
     this.feed = feed;
+    this.hearsOfOthers = hearsOfOthers;
     const identity = { instance, who: `${instance}'s laptop`, device, roundTripMs };
     this.holder = feed.attach(identity, this, seq);
   }
@@ -36,8 +47,14 @@ export class Follower implements FeedSender {
     this.said.push(["waiting", n, whom, untilWallMs]);
   }
 
-  recall(): void {
-    this.said.push(["recall"]);
+  recall(folder: number): void {
+    this.said.push(["recall", folder]);
+  }
+
+  /** Takes note of what others have at once, or not. */
+  others(number: number, folders: readonly number[]): void {
+    this.said.push(["others", folders]);
+    if (this.hears) queueMicrotask(() => this.feed.writeLeases.heard(this.holder, number));
   }
 
   lack(): void {}
@@ -128,10 +145,13 @@ export class Scene {
   readonly clock = new SimulatedClock();
   readonly feed: Feed;
 
+  /** Folders that nodes have names in. */
+  readonly places = new Map<number, readonly number[]>();
+
   /** `attached`: before a restart; by name, with the usual term. */
   constructor(attached: readonly (string | AttachedBefore)[] = []) {
     const known = attached.map((each) => (typeof each === "string" ? { instance: each, termMs: TERM_MS } : each));
-    this.feed = new Feed(this.clock, TERM_MS, known);
+    this.feed = new Feed(this.clock, TERM_MS, known, async (node) => this.places.get(node) ?? []);
   }
 
   follower(

@@ -203,7 +203,7 @@ export class Attached {
     this.nextNode = facts.nodes?.[0] ?? 0;
   }
 
-  /** Records what comes on the feed, and acknowledges it. */
+  /** Records what comes on the feed, and acknowledges it, as it does what others have. */
   async listen(): Promise<void> {
     try {
       for (let item = await this.channel.next(); item !== undefined; item = await this.channel.next()) {
@@ -211,6 +211,7 @@ export class Attached {
         this.feed.push(told);
         const last = told[0] === "changes" ? told[1].at(-1)?.seq : told[0] === "listAgain" ? told[1] : undefined;
         if (this.acks && last !== undefined) this.channel.send(["ack", last]);
+        if (this.acks && told[0] === "others") this.channel.send(["heard", told[1]]);
       }
       this.ended = "ended";
     } catch (error) {

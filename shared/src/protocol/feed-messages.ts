@@ -9,7 +9,7 @@ import { count, counts } from "./numbers.ts";
  * Items of the attach channel, client to server: ["ack", seq] · ["current", k] · ["idle"] · ["unfollow", [folder…]] ·
  * ["want", [[node, version held or 0]…]] · ["have", version, offset, bytes], of what "lack" asked for ·
  * ["haveNot", version], when there is no more of it · ["acquire", k, node] (asks for the write lease on what is below
- * a folder) · ["yield", node] (gives it back).
+ * a folder) · ["yield", node] (gives it back) · ["heard", k] (of the write leases of others, as "others" said them).
  */
 export const FEED_FROM_CLIENT = z.union([
   z.tuple([z.literal("ack"), count]),
@@ -21,6 +21,7 @@ export const FEED_FROM_CLIENT = z.union([
   z.tuple([z.literal("haveNot"), versionId]),
   z.tuple([z.literal("acquire"), count, nodeId]),
   z.tuple([z.literal("yield"), nodeId]),
+  z.tuple([z.literal("heard"), count]),
 ]);
 export type FeedFromClient = z.output<typeof FEED_FROM_CLIENT>;
 
@@ -50,8 +51,9 @@ export type Difference = z.output<typeof difference>;
  * now: ask at every open) · ["listAgain", seq] (the backlog was too long: everything is unknown) · ["waiting", n,
  * [who…], untilMs] (the commit n waits for these; 0: all that this client asks does) · ["lack", version, [[offset,
  * length]…]] (bytes of a version that this client committed, asked for once more) · ["granted", k, whether this
- * instance has had it without a break] · ["refused", k, retryAfterMs] · ["recall", node] (the write lease is asked
- * back) · ["noticed"] (the notices of the status are others now).
+ * instance has had it without a break, folder that it is on] · ["refused", k, retryAfterMs] · ["recall", node] (the
+ * write lease on it is asked back) · ["others", k, [folder…]] (all that write leases of others are on: nothing is
+ * promised of what is below) · ["noticed"] (the notices of the status are others now).
  */
 export const FEED_FROM_SERVER = z.union([
   z.tuple([z.literal("changes"), z.array(change).max(4096), counts(4096).optional()]),
@@ -61,9 +63,10 @@ export const FEED_FROM_SERVER = z.union([
   z.tuple([z.literal("listAgain"), count]),
   z.tuple([z.literal("waiting"), count, z.array(z.string().max(200)).max(100), count]),
   z.tuple([z.literal("lack"), versionId, z.array(z.tuple([count, count])).max(LIMITS.lackedRanges)]),
-  z.tuple([z.literal("granted"), count, z.boolean()]),
+  z.tuple([z.literal("granted"), count, z.boolean(), nodeId]),
   z.tuple([z.literal("refused"), count, count]),
   z.tuple([z.literal("recall"), nodeId]),
+  z.tuple([z.literal("others"), count, counts(LIMITS.writeLeases, NODE_LIMIT - 1)]),
   z.tuple([z.literal("noticed")]),
 ]);
 export type FeedFromServer = z.output<typeof FEED_FROM_SERVER>;

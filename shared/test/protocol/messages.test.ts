@@ -78,9 +78,11 @@ describe("golden frames", () => {
   test("[W10] cover every form of item, and the requests that carry most", () => {
     const heads = (name: string): unknown[] =>
       withForm.filter(({ schema }) => schema === name).map(({ message }) => (message as unknown[])[0]);
-    expect(new Set(heads("feedFromClient"))).toEqual(new Set(["ack", "acquire", "current", "idle", "unfollow"]));
+    expect(new Set(heads("feedFromClient"))).toEqual(
+      new Set(["ack", "acquire", "current", "heard", "idle", "unfollow"]),
+    );
     expect(new Set(heads("feedFromServer"))).toEqual(
-      new Set(["changes", "current", "not", "listAgain", "recall", "waiting"]),
+      new Set(["changes", "current", "granted", "not", "listAgain", "others", "recall", "waiting"]),
     );
     expect(new Set(heads("writeItem"))).toEqual(new Set(["c", "h", "d", "r", "e"]));
     expect(new Set(heads("writeReply"))).toEqual(new Set(["need", "from"]));

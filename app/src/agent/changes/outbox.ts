@@ -63,8 +63,10 @@ export class Outbox {
   #bytes = 0;
   /** Numbers of the changes under way that make nodes, by node. */
   readonly #makes = new Map<number, number>();
-  /** Changes that programs are being answered for, and that come here next. */
-  #expected = 0;
+  /** Changes that programs are being answered for, and that come here next: each with when it has. */
+  readonly #expected = new Set<PromiseWithResolvers<void>>();
+  /** Changes that somebody waits for, as far as they are still to be sent. */
+  readonly #waiters = new Set<{ left: Set<Queued>; sent: PromiseWithResolvers<void> }>();
   #savesUnderWay = 0;
   /** Times until which contents of open files wait, on the boot clock. */
   readonly #lingering = new WeakMap<Save, number>();
@@ -81,7 +83,7 @@ export class Outbox {
   }
 
   get size(): number {
-    return this.#all.size + this.#expected;
+    return this.#all.size + this.#expected.size;
   }
 
   /** Nothing is to be sent now: what waits is paused. */
@@ -110,10 +112,12 @@ export class Outbox {
 
   /** Something is about to be added: it is not idle before that has been sent, or the disposal without it. */
   expect(): Disposable {
-    this.#expected++;
+    const expected = Promise.withResolvers<void>();
+    this.#expected.add(expected);
     return {
       [Symbol.dispose]: () => {
-        this.#expected--;
+        this.#expected.delete(expected);
+        expected.resolve();
         this.#deps.lessened();
         this.#mayBeIdle();
       },
@@ -145,6 +149,42 @@ export class Outbox {
     await this.#idle.promise;
   }
 
+  /**
+   * Resolves when all that is here now, or expected, and of which this holds, has been sent but for what is paused:
+   * with all that it comes after. @throws as idle.
+   */
+  async sent(isMeant: (queued: Queued) => boolean): Promise<void> {
+    await Promise.all([...this.#expected].map(({ promise }) => promise));
+    const left = new Set([...this.#all.keys()].filter((queued) => !this.#held.has(queued.n) && isMeant(queued)));
+    if (left.size === 0) return;
+    const waiter = { left, sent: Promise.withResolvers<void>() };
+    this.#waiters.add(waiter);
+    this.pump();
+    await waiter.sent.promise;
+  }
+
+  /** Says whether something of which this holds is to be sent, or waits for the end of a pause. */
+  some(isMeant: (queued: Queued) => boolean): boolean {
+    return this.#all.keys().some(isMeant);
+  }
+
+  /** Ends the waiting for it. */
+  #waitsNoMore(queued: Queued): void {
+    for (const waiter of this.#waiters) {
+      waiter.left.delete(queued);
+      if (waiter.left.size > 0) continue;
+      this.#waiters.delete(waiter);
+      waiter.sent.resolve();
+    }
+  }
+
+  #failWaiters(error: RunnelError): void {
+    this.#idle?.reject(error);
+    this.#idle = undefined;
+    for (const { sent } of this.#waiters) sent.reject(error);
+    this.#waiters.clear();
+  }
+
   /** The line is there again. */
   resume(): void {
     this.#isStalled = false;
@@ -173,7 +213,7 @@ export class Outbox {
     const passed: Save[] = [];
     for (const queued of this.#waiting) {
       if (queued.state === "settled") this.#remove(queued);
-      else if (this.#deps.isPaused(queued) || this.#held.areBefore(queued)) this.#held.add(queued);
+      else if (this.#deps.isPaused(queued) || this.#held.areBefore(queued)) this.#hold(queued);
       else if (this.#mayPass(queued)) passed.push(queued);
       else if (concerns(queued, passed) || !this.#start(queued)) break;
       taken++;
@@ -181,6 +221,11 @@ export class Outbox {
     this.#waiting.splice(0, taken, ...passed);
     if (this.#held.size > heldBefore) this.#deps.lessened();
     this.#mayBeIdle();
+  }
+
+  #hold(queued: Queued): void {
+    this.#held.add(queued);
+    this.#waitsNoMore(queued);
   }
 
   close(): void {
@@ -221,7 +266,7 @@ export class Outbox {
 
   /** Says whether it is not sent yet, since its file is open and nobody waits. */
   #lingers(save: Save): boolean {
-    if (save.file === 0 || this.#idle !== undefined) return false;
+    if (save.file === 0 || this.#idle !== undefined || this.#waiters.size > 0) return false;
     const { clock } = this.#deps;
     const until = this.#lingering.get(save);
     if (until !== undefined) return until > clock.bootMs();
@@ -303,8 +348,7 @@ export class Outbox {
       if (!isInherited && !this.#deps.isPaused(queued)) this.#again();
       if (isRunnelError(error, "NoSpace", "Quota")) {
         this.#deps.lacksSpace(error);
-        this.#idle?.reject(error);
-        this.#idle = undefined;
+        this.#failWaiters(error);
       }
     } else this.#remove(queued);
     sending.opened.resolve();
@@ -315,6 +359,7 @@ export class Outbox {
   #remove(queued: Queued): void {
     this.#bytes -= this.#all.get(queued) ?? 0;
     this.#all.delete(queued);
+    this.#waitsNoMore(queued);
     this.#deps.lessened();
   }
 

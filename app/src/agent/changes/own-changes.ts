@@ -2,7 +2,7 @@
 // nodes and names. What is shown to programs, waited for and told to the server is read from here.
 import { LIMITS } from "@runnel/shared";
 import type { Journal, JournalCommit } from "../journal/journal.ts";
-import { type Received, lowest, receivedOf } from "../wire/received.ts";
+import { type Received, receivedOf } from "../wire/received.ts";
 import {
   type MadeFile,
   type Make,
@@ -32,7 +32,7 @@ export class OwnChanges {
   #highest = 0;
   /** Answers that had come when that was last worked out, and how often that is to be said again. */
   #received: (Received & { instance: string; reads: number }) | undefined;
-  #idleWaiters: { upTo: number; resolve(): void }[] = [];
+  #waiters: { left: Set<OwnChange>; resolve(): void }[] = [];
 
   constructor(journal: Pick<Journal, "instance" | "nextNumber" | "ending">) {
     this.#journal = journal;
@@ -68,14 +68,13 @@ export class OwnChanges {
   step(change: OwnChange, event: ChangeEvent): ChangeState {
     change.state = nextState(change.state, event);
     if (event === "fail" || change.state === "settled") change.isAwaited = false;
-    if (!isOutstanding(change)) this.#outstanding.delete(change);
+    if (!isOutstanding(change)) this.#answered(change);
     if (change.state === "settled") {
       this.#all.delete(change);
       if (isSave(change)) this.#saves.delete(change);
       if (isTreeChange(change)) this.#treeChanges.delete(change);
       this.#unindex(change);
     }
-    this.#wake();
     return change.state;
   }
 
@@ -153,10 +152,10 @@ export class OwnChanges {
     return received;
   }
 
-  /** Resolves when all that was begun until now has been answered. */
-  async idle(): Promise<void> {
-    if (this.#firstOutstanding() === Infinity) return;
-    await new Promise<void>((resolve) => this.#idleWaiters.push({ upTo: this.#highest, resolve }));
+  /** Resolves when all that was begun until now, and of which this holds, has been answered. */
+  async idle(isMeant: (change: OwnChange) => boolean = () => true): Promise<void> {
+    const left = new Set([...this.#outstanding].filter(isMeant));
+    if (left.size > 0) await new Promise<void>((resolve) => this.#waiters.push({ left, resolve }));
   }
 
   /**
@@ -193,16 +192,10 @@ export class OwnChanges {
     return new Map(waiting.map(({ n, waits }) => [n, waits?.for ?? []]));
   }
 
-  /** @returns Infinity when nothing is. */
-  #firstOutstanding(): number {
-    return lowest([...this.#outstanding].map(({ n }) => n));
-  }
-
-  #wake(): void {
-    if (this.#idleWaiters.length === 0) return;
-    const first = this.#firstOutstanding();
-    for (const waiter of this.#idleWaiters) if (waiter.upTo < first) waiter.resolve();
-    this.#idleWaiters = this.#idleWaiters.filter((waiter) => waiter.upTo >= first);
+  #answered(change: OwnChange): void {
+    if (!this.#outstanding.delete(change)) return;
+    for (const { left, resolve } of this.#waiters) if (left.delete(change) && left.size === 0) resolve();
+    this.#waiters = this.#waiters.filter(({ left }) => left.size > 0);
   }
 
   #index(change: OwnChange): void {

@@ -1,18 +1,22 @@
-// Answers programs before the server has what they changed: in mode async, while this client has the write lease, or no
-// line. Each change is planned over the tree as programs see it, recorded in the journal, shown, and sent in its turn.
-import type { Change, Clock, XattrChange } from "@runnel/shared";
-import { LIMITS, RunnelError, isRunnelError } from "@runnel/shared";
+// Answers programs before the server has what they changed: in mode async, while this client has a write lease there,
+// or no line. Each change is planned over the tree as programs see it, recorded in the journal, shown, and sent in its
+// turn.
+import type { Change, Clock } from "@runnel/shared";
+import { LIMITS, ROOT_NODE, RunnelError, isRunnelError } from "@runnel/shared";
 import { type TreeOperation, type TreeOperationOf, planOperation } from "@runnel/shared/tree";
 import type { Journal, JournalCommit, JournalOperation } from "../journal/journal.ts";
-import { nodesIn, placesIn, withNodes } from "../journal/operation-nodes.ts";
+import { nodesIn, withNodes } from "../journal/operation-nodes.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Passages } from "../pauses/passages.ts";
 import type { Session } from "../wire/session.ts";
+import { Certainty } from "./certainty.ts";
+import { Coverage, changedBy, coveredBy } from "./coverage.ts";
 import { Outbox, mayPass } from "./outbox.ts";
 import { UnsentBudget, type UnsentBudgetDeps } from "./unsent-budget.ts";
-import type { Save, TreeChange } from "./own-change.ts";
+import type { Queued, Save, TreeChange } from "./own-change.ts";
 import type { OwnChanges } from "./own-changes.ts";
 import type { PendingTree } from "./pending-tree.ts";
+import { foldersOf, givesName, isOnlyContentOf, xattrOf } from "./recorded-changes.ts";
 import type { Making } from "../transfer/send-content.ts";
 import type { Turn } from "../transfer/upload.ts";
 
@@ -58,27 +62,33 @@ export class WriteBack {
   readonly #deps: WriteBackDeps;
   readonly outbox: Outbox;
   readonly budget: UnsentBudget;
-  /** The highest number that was given when somebody else may have changed something: what is older is uncertain. */
-  #uncertainTo = 0;
-  /** The write lease was not had yet, or not since it may have been lost: all that is to be sent is uncertain. */
-  #isUnsure = true;
-  /** Somebody else has changed something since then, or may have. */
-  #hasHeardOthers = false;
-  #isRecalled = false;
+  readonly #coverage: Coverage;
+  readonly #certainty: Certainty;
+  /** Recalls that are being served. */
+  readonly #recalls = new Set<symbol>();
   /** Changes of a former process that are not shown, since nobody here knows what is in their folders; in order. */
   #hidden: TreeChange[] = [];
   #showing: Promise<void> | undefined;
 
   constructor(deps: WriteBackDeps) {
     this.#deps = deps;
+    const { session } = deps;
+    this.#coverage = new Coverage(() => session.writeLeases.held, deps.pending);
+    this.#certainty = new Certainty({
+      highest: () => deps.changes.highest,
+      hasLease: () => session.hasLease,
+      hasWriteLease: () => session.writeLeases.held.size > 0,
+      isOwn: (change) => this.#isOwn(change),
+    });
     this.outbox = new Outbox({
       clock: deps.clock,
       isConnected: () => deps.session.isConnected,
       isPaused: ({ record }) =>
         deps.pauses.isPaused("operation" in record ? nodesIn(record.operation) : [record.node], record.path),
       sendChange: (change, after) => this.#send(change, after),
-      isCertain: ({ n }) => this.#isCertain(n),
-      sendSave: (save, making, turn) => deps.sendSave(save, { making, isCertain: this.#isCertain(save.n), turn }),
+      isCertain: ({ n }) => this.#certainty.isCertain(n),
+      sendSave: (save, making, turn) =>
+        deps.sendSave(save, { making, isCertain: this.#certainty.isCertain(save.n), turn }),
       lessened: () => this.budget.changed(),
       lacksSpace: (error) => this.budget.fail(error),
       refused: (change, error) => this.#refused(change, error),
@@ -95,10 +105,9 @@ export class WriteBack {
     return this.#deps.isOn;
   }
 
-  /** True while nobody else can change anything. */
-  get isExclusive(): boolean {
-    const { session } = this.#deps;
-    return session.isResponsive && session.writeLease.isHeld;
+  /** Says whether nobody else can change anything of these nodes now. */
+  isExclusive(nodes: readonly number[]): boolean {
+    return this.#deps.session.isResponsive && this.#coverage.covers(nodes);
   }
 
   /**
@@ -113,10 +122,25 @@ export class WriteBack {
       await changes.idle();
       return this.mayBegin(nodes);
     }
-    const isHeld = this.mayBegin() || (this.isOn && session.isResponsive && !this.#isRecalled);
-    if (isHeld && (this.mayBegin() || (await session.writeLease.acquire()))) await changes.idle();
+    const mayAsk = this.isOn && session.isResponsive && !session.mayOnlyRead && this.#recalls.size === 0;
+    if (mayAsk && !this.mayBegin(nodes)) await this.#acquire(nodes);
+    if (this.mayBegin(nodes)) await changes.idle((change) => this.#coverage.concerns(change));
     else await this.sent();
     return this.mayBegin(nodes);
+  }
+
+  /**
+   * Asks for what covers these nodes. While something uncertain is to be sent that is the root, which makes certain
+   * what nobody else has changed: who has a part only would wait for others with it, and they for that part.
+   */
+  async #acquire(nodes: readonly number[]): Promise<void> {
+    const { session } = this.#deps;
+    const areCertain = this.outbox.isIdle || !this.outbox.some(({ n }) => this.#certainty.isUncertain(n));
+    for (const node of nodes) {
+      const isCovered = (): boolean => this.#coverage.covers([node]);
+      const folder = areCertain ? this.#coverage.folderOf(node) : ROOT_NODE;
+      if (folder !== undefined && !isCovered()) await session.writeLeases.acquire(folder, isCovered);
+    }
   }
 
   /** @throws ReadOnly when these nodes are paused: what is done to them is for the server to answer. */
@@ -125,13 +149,12 @@ export class WriteBack {
     if (why !== undefined) throw new RunnelError("ReadOnly", operation, why);
   }
 
-  /** Programs may be answered before the server now that change something of these nodes. */
-  mayBegin(nodes: readonly number[] = []): boolean {
+  /** Programs may be answered before the server now that change something of these nodes; `covered`: by a lease. */
+  mayBegin(nodes: readonly number[], covered = nodes): boolean {
     const { session, pauses } = this.#deps;
     if (!this.isOn || session.mayOnlyRead) return false;
     if (pauses.isPaused(nodes)) return true;
-    if (this.#isRecalled) return false;
-    return !session.isResponsive || session.writeLease.isHeld;
+    return session.isResponsive ? this.#coverage.covers(covered) : this.#recalls.size === 0;
   }
 
   /**
@@ -145,13 +168,18 @@ export class WriteBack {
     const { clock, journal, pending, pathOf } = this.#deps;
     const timeNs = clock.wallNs();
     const asked = operationAt(timeNs);
-    if (!this.mayBegin(nodesIn(asked))) return undefined;
-    this.#begun();
+    const places = coveredBy(asked);
+    if (!this.mayBegin(nodesIn(asked), places)) return undefined;
+    const arePlacesCovered = this.#begun(places);
     const operation = this.#asSeen(asked);
     const { change } = planOperation(pending.rows(journal.instance), operation, timeNs, journal.instance);
+    const covered = [...places, ...changedBy(asked, change)];
+    if (!this.mayBegin(nodesIn(asked), covered)) return undefined;
+    const isCovered = arePlacesCovered && this.#begun(covered);
     if (change === undefined) return { change, recorded: Promise.resolve() };
     const path = pathOf(operation);
     const n = this.#deps.changes.nextNumber();
+    if (!isCovered) this.#certainty.madeWithout(n);
     const record: JournalOperation = {
       n,
       instance: journal.instance,
@@ -170,26 +198,33 @@ export class WriteBack {
    */
   enter(node: number, mayBegin = true): Disposable | undefined {
     if (!mayBegin || !this.mayBegin([node])) return undefined;
-    this.#begun();
-    return this.outbox.expect();
+    const isCovered = this.#begun([node]);
+    const expected = this.outbox.expect();
+    return isCovered ? expected : this.#certainty.recording(expected);
   }
 
-  /** Says whether nobody else can have changed anything since the change of that number was made. */
-  #isCertain(n: number): boolean {
-    return !this.#isUnsure && this.#deps.session.hasLease && n > this.#uncertainTo;
-  }
-
-  #begun(): void {
-    if (this.#deps.session.writeLease.isHeld) return;
+  /** @returns false when the number of what is begun is to be told, since no lease covers it beside those held. */
+  #begun(nodes: readonly number[]): boolean {
+    if (this.#coverage.covers(nodes)) return true;
     this.#deps.answersOffline();
-    this.leaseLost();
+    return this.#certainty.uncovered();
   }
 
   /**
    * Resolves when all has been sent but for what is paused, for what goes to the server by itself. @throws Unreachable
    */
   async sent(): Promise<void> {
-    if (!this.outbox.isIdle) await this.#deps.session.withRequestTimeout(this.outbox.idle(), "send changes");
+    if (!this.outbox.isIdle)
+      await this.#deps.session.withRequestTimeout(
+        this.#sent(() => true),
+        "send changes",
+      );
+  }
+
+  /** Work of programs where a lease is held is not waited for if it comes later. */
+  #sent(isMeant: (queued: Queued) => boolean): Promise<void> {
+    const isAll = this.#deps.session.writeLeases.held.size === 0;
+    return isAll ? this.outbox.idle() : this.outbox.sent(isMeant);
   }
 
   /** Lays what a former process left over the tree again, and sends it with the contents that it left. */
@@ -212,7 +247,7 @@ export class WriteBack {
       if (change === "unknown") this.#hidden.push(own);
       left.push(own);
     }
-    for (const { n } of left) this.#uncertainTo = Math.max(this.#uncertainTo, n);
+    for (const { n } of left) this.#certainty.madeWithout(n);
     this.outbox.add(...left.toSorted((one, other) => one.n - other.n));
   }
 
@@ -266,26 +301,16 @@ export class WriteBack {
     this.outbox.add(save);
   }
 
-  /** The write lease was granted. Whoever has heard of no change of others meanwhile knows that there was none. */
-  granted(isContinued: boolean): void {
-    this.#isRecalled = false;
-    const isSure = isContinued || (this.#isUnsure && !this.#hasHeardOthers);
-    if (!isSure) this.#uncertainTo = this.#deps.changes.highest;
-    this.#isUnsure = false;
+  granted(folder: number, isContinued: boolean): void {
+    this.#certainty.granted(folder, isContinued);
   }
 
-  /** The write lease is lost, or may be: others can change something before it is had again. */
   leaseLost(): void {
-    if (!this.#isUnsure) this.#hasHeardOthers = false;
-    this.#isUnsure = true;
+    this.#certainty.lost();
   }
 
-  /** The server tells of changes; undefined: of all that there is. Called before they are applied. */
   told(changes: readonly Change[] | undefined): void {
-    // It ran out while it was being given back: others are served meanwhile.
-    if (!this.#deps.session.hasLease) this.leaseLost();
-    if (!this.#isUnsure || this.#hasHeardOthers) return;
-    this.#hasHeardOthers = changes === undefined || !changes.every((change) => this.#isOwn(change));
+    this.#certainty.told(changes);
   }
 
   #isOwn(change: Change): boolean {
@@ -299,26 +324,28 @@ export class WriteBack {
 
   /** The lease on what is followed is here: the write lease may be had again, which makes certain most that waits. */
   leased(): void {
-    if (!this.isOn || !this.#isUnsure || this.outbox.isIdle) return;
-    this.#deps.session.writeLease
-      .acquire()
+    if (!this.isOn || !this.#certainty.isUnsure || this.outbox.isIdle) return;
+    this.#deps.session.writeLeases
+      .acquire(ROOT_NODE, () => this.#coverage.covers([ROOT_NODE]))
       .catch((error: unknown) => this.#deps.log("The write lease could not be asked for.", error));
   }
 
-  /** Somebody else waits: resolves when all has been sent. */
-  async recalled(): Promise<void> {
-    this.#isRecalled = true;
+  /** Somebody else waits: resolves when all that touches the folder has been sent, in its order. */
+  async recalled(folder: number): Promise<void> {
+    const recall = Symbol("recall");
+    this.#recalls.add(recall);
+    const isMeant = (queued: Queued): boolean => this.#coverage.touches(queued, folder);
     try {
-      await this.outbox.idle();
+      await this.#sent(isMeant);
     } finally {
-      this.#isRecalled = false;
+      this.#recalls.delete(recall);
       // Changes of what is paused wait on, and others may change the same.
-      if (this.outbox.size > 0) this.leaseLost();
+      if (this.outbox.some(isMeant) || (folder === ROOT_NODE && this.outbox.size > 0)) this.#certainty.mayBeChanged();
     }
   }
 
   linked(isConnected: boolean): void {
-    this.#isRecalled = false;
+    this.#recalls.clear();
     if (isConnected) this.outbox.resume();
     this.budget.changed();
   }
@@ -358,7 +385,7 @@ export class WriteBack {
         throw new RunnelError("Epoch", operation.op, "The volume was made anew.");
       if (own.content !== undefined && this.#isLost(own.content)) throw hasNoContent(own.content.record);
       // Behind a long upload it may be executed when the write lease has run out.
-      const asked = this.#asAsked(operation, this.#isCertain(n) && !this.outbox.hasLongUnderWay);
+      const asked = this.#asAsked(operation, this.#certainty.isCertain(n) && !this.outbox.hasLongUnderWay);
       const { node, seq } = await operations.sendRecorded(n, asked, timeNs, after);
       if (operation.op === "make") made = node;
       if (operation.op === "make" && operation.attributes.type === "folder") madeFolder(operation, node, seq);
@@ -463,29 +490,9 @@ function hasNoContent({ path, copy }: JournalCommit): RunnelError {
   return new RunnelError("Lost", "change names", `The server does not have what was saved in ${path}.`);
 }
 
-/** Says whether a change gives a name to a file that was there before. */
-function givesName({ operation }: JournalOperation): boolean {
-  return operation.op === "rename" || operation.op === "link";
-}
-
-/** Says whether a file had no other content than that when a change gave it a name. */
-function isOnlyContentOf(change: JournalOperation, { node, instance, n, baseVersion }: JournalCommit): boolean {
-  const isBefore = node === change.operation.node && instance === change.instance && n < change.n;
-  return givesName(change) && isBefore && baseVersion === 0;
-}
-
 /** Says whether the journal has a content which the server does not have yet. */
 function isUnsent({ state, version }: Save): boolean {
   return state !== "begun" && version === undefined;
-}
-
-/** Lists the folders that must be known for a change to be planned. */
-function foldersOf(operation: TreeOperation): number[] {
-  return operation.op === "remove" ? [operation.folder, operation.node] : placesIn(operation);
-}
-
-function xattrOf({ operation }: JournalOperation): XattrChange | undefined {
-  return operation.op === "setAttr" ? operation.change.xattr : undefined;
 }
 
 function isUnanswered({ state }: TreeChange): boolean {

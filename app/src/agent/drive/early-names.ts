@@ -101,7 +101,7 @@ export class EarlyNames {
         likelyBases.leaves(folder, name, node);
         const isOver = over !== undefined && how !== "exchange" && over.node !== state.node;
         // A rename that the server may refuse yet leaves the file as it was saved last.
-        if (isOver && writeBack.isExclusive) await this.#removed(over);
+        if (isOver && writeBack.isExclusive([folder, toFolder])) await this.#removed(over);
         drive.done(request.id);
       },
     );

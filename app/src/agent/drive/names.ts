@@ -24,8 +24,8 @@ export interface NamesDeps {
   writeBack: WriteBack;
   early: EarlyNames;
   likelyBases: Pick<LikelyBases, "leaves">;
-  /** Returns whether what is known of files is current. */
-  hasLease(): boolean;
+  /** Returns whether what is known of a file is current. */
+  hasLease(node: number): boolean;
   problem(sentence: string): void;
 }
 
@@ -44,7 +44,8 @@ export class Names {
   ): Promise<void> {
     const { writeBack, tree } = this.deps;
     const real = nodes.map((node) => tree.real(node));
-    while (await writeBack.begins(real)) {
+    // A file that it changes besides may not be covered: it has another name elsewhere.
+    for (let attempt = 0; attempt < EARLY_ATTEMPTS_MAX && (await writeBack.begins(real)); attempt++) {
       const outcome = await early();
       if (outcome === "done") return;
       if (outcome === "late") break;
@@ -258,7 +259,7 @@ export class Names {
   /** The file is known to have that mode and these owners. Its mtime may just be changing with a save. */
   private isAlreadySo({ mode, uid, gid, mtimeNs }: RequestOfOp<"setattr">, state: NodeState): boolean {
     const { tree, operations, hasLease } = this.deps;
-    if (mtimeNs !== undefined || !hasLease() || operations.isCrowded) return false;
+    if (mtimeNs !== undefined || !hasLease(state.node) || operations.isCrowded) return false;
     if (tree.makingOf(state.node) !== undefined) return false;
     return (
       [mode ?? state.mode, uid ?? state.uid, gid ?? state.gid].join() === [state.mode, state.uid, state.gid].join()
@@ -290,6 +291,8 @@ export class Names {
   }
 }
 
+/** Attempts at a change that is to be answered before the server, while leases come and go. */
+const EARLY_ATTEMPTS_MAX = 4;
 /** Attempts at a change of a name that others change at the same time. */
 const ATTEMPTS_MAX = 4;
 

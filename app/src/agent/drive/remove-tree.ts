@@ -1,7 +1,7 @@
 // Removes a file, or a folder with all below it, of a drive: one operation for a whole tree, as long as it is not
 // larger than the server takes at once.
 import type { Entry } from "@runnel/shared";
-import { LIMITS, RunnelError, isRunnelError, checkResult } from "@runnel/shared";
+import { LIMITS, ROOT_NODE, RunnelError, isRunnelError, checkResult } from "@runnel/shared";
 import type { Replica } from "../replica/replica.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
@@ -34,6 +34,9 @@ export class RemoveTree {
   async remove(path: string): Promise<void> {
     const { session, replica } = this.#deps;
     await session.current();
+    const known = await this.#deps.tree.find(path);
+    // Others may know more of it, or of where it would be.
+    await session.elsewhere.current(known === undefined ? [ROOT_NODE] : [known.folder, known.state.node], true);
     const place = await this.#find(path);
     const asOf = replica.facts()?.seq ?? 0;
     try {

@@ -103,15 +103,15 @@ export class RequestHandler {
       case "lookup":
         return this.#lookup(request);
       case "getattr":
-        await this.#isOffline();
+        await this.#isOffline([this.deps.tree.real(request.node)]);
         drive.putNode(this.deps.tree.entry(await this.deps.tree.node(request.node), request.node), false);
         drive.done(request.id);
         return;
       case "list":
         return this.#list(request);
       case "open": {
-        const isOffline = await this.#isOffline();
         const node = this.deps.tree.real(request.node);
+        const isOffline = await this.#isOffline([node]);
         if (request.wantsWrite && !writeBack.mayBegin([node])) {
           writeBack.mustGo("open", [node]);
           operations.mayChange("open");
@@ -130,10 +130,10 @@ export class RequestHandler {
       case "link":
         return names.link(request);
       case "remove":
-        await this.#isOffline();
+        await this.#isOffline(this.#nodesAt([request.folder, request.name]));
         return names.remove(request);
       case "rename":
-        await this.#isOffline();
+        await this.#isOffline(this.#nodesAt([request.folder, request.name], [request.toFolder, request.toName]));
         return names.rename(request);
       case "setattr":
         if (request.sizeBytes === undefined) return names.setAttributes(request);
@@ -141,7 +141,7 @@ export class RequestHandler {
       case "commit":
         return commits.commit(request);
       case "xattrs":
-        await this.#isOffline();
+        await this.#isOffline([this.deps.tree.real(request.node)]);
         return this.deps.xattrs.give(request);
       case "setxattr":
         return this.deps.xattrs.set(request);
@@ -162,7 +162,7 @@ export class RequestHandler {
 
   async #lookup(request: RequestOfOp<"lookup">): Promise<void> {
     const { tree, drive } = this.deps;
-    await this.#isOffline();
+    await this.#isOffline(this.#nodesAt([request.folder, request.name]));
     const state = await tree.lookup(tree.real(request.folder), request.name);
     drive.putEntries(
       [{ folder: request.folder, name: request.name, entry: state && this.deps.tree.entry(state) }],
@@ -173,7 +173,7 @@ export class RequestHandler {
 
   async #list(request: RequestOfOp<"list">): Promise<void> {
     const { tree, drive } = this.deps;
-    await this.#isOffline();
+    await this.#isOffline([tree.real(request.folder)]);
     const entries = await tree.entries(tree.real(request.folder));
     drive.putFolder(
       request.folder,
@@ -199,26 +199,37 @@ export class RequestHandler {
     drive.done(request.id);
   }
 
+  /** Lists folders with what names in them are bound to, as far as is known here. */
+  #nodesAt(...names: readonly (readonly [folder: number, name: string])[]): number[] {
+    const { tree } = this.deps;
+    return names.flatMap(([folder, name]) => {
+      const bound = tree.boundTo(folder, name, undefined);
+      return [tree.real(folder), ...(bound === undefined ? [] : [bound.node])];
+    });
+  }
+
   /**
-   * Verifies that the replica is current. @returns true when that is not possible now and answers are the last known.
-   * Without a lease a line that has just broken is waited for as for a silence.
+   * Verifies that what is known of these nodes is current. @returns true when that is not possible now and answers are
+   * the last known. Without a lease a line that has just broken is waited for as for a silence.
    */
-  async #isOffline(): Promise<boolean> {
+  async #isOffline(nodes: readonly number[]): Promise<boolean> {
     const { session } = this.deps;
-    if (await this.#isCurrent()) return false;
-    const waitMs = session.hasLease ? 0 : session.silenceLeftMs;
+    if (await this.#isCurrent(nodes)) return false;
+    const hasLease = (): boolean => session.hasLease && session.elsewhere.touched(nodes).length === 0;
+    const waitMs = hasLease() ? 0 : session.silenceLeftMs;
     if (waitMs > 0) {
       await session.responsive(waitMs).catch(() => undefined);
-      if (await this.#isCurrent()) return false;
+      if (await this.#isCurrent(nodes)) return false;
     }
-    if (!session.hasLease) this.deps.answersOffline();
+    if (!hasLease()) this.deps.answersOffline();
     return true;
   }
 
-  async #isCurrent(): Promise<boolean> {
+  async #isCurrent(nodes: readonly number[]): Promise<boolean> {
     const { session } = this.deps;
     try {
       await session.current();
+      await session.elsewhere.current(nodes);
       return session.isResponsive;
     } catch (error) {
       if (!isRunnelError(error, "Unreachable")) throw error;

@@ -34,7 +34,7 @@ export class Xattrs {
   async set(request: RequestOfOp<"setxattr">): Promise<void> {
     const { tree, operations, writeBack } = this.#deps;
     const nodes = [tree.real(request.node)];
-    while (await writeBack.begins(nodes)) {
+    for (let attempt = 0; attempt < EARLY_ATTEMPTS_MAX && (await writeBack.begins(nodes)); attempt++) {
       const change = await this.#changeOf(request);
       if (change === undefined) return;
       const node = tree.real(request.node);
@@ -91,3 +91,6 @@ export class Xattrs {
     return tree.pending.withOwn(node, xattrs);
   }
 }
+
+/** Attempts at a change that is to be answered before the server, while leases come and go. */
+const EARLY_ATTEMPTS_MAX = 4;

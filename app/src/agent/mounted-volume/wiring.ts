@@ -63,6 +63,7 @@ export function wire(deps: MountDeps) {
     wasUsed: () => lifecycle.wasUsed(),
     resume: () => lifecycle.resume(),
     reservedNodes: () => connection.nodeReserve.take(lifecycle.epoch),
+    namesOf: (node) => reading.tree.namesOf(node),
     progress: (folder) => answering.requestHandler.progress(folder),
     listed: () => pins.listed(),
     problem,
@@ -74,17 +75,17 @@ export function wire(deps: MountDeps) {
       listAgain: () => lifecycle.listAgain(),
       lease: (untilMs) => {
         drive.setLease(untilMs);
-        if (untilMs > 0) writeBack.leased();
+        if (connection.session.hasLease) writeBack.leased();
       },
       silence: (ms) => drive.setDeadlineMin(READ_DEADLINE_SILENCES * ms),
       waiting: (n, whom, untilMs) => {
         if (n === 0) answering.requestHandler.hasToWait();
         else connection.changes.noteWaiting(n, whom, untilMs);
       },
-      granted: (isContinued) => writeBack.granted(isContinued),
+      granted: (folder, isContinued) => writeBack.granted(folder, isContinued),
       leaseLost: () => writeBack.leaseLost(),
       noticed: () => conflicts.changed(),
-      recalled: () => writeBack.recalled(),
+      recalled: (folder) => writeBack.recalled(folder),
       lack: (version, offset, length) => reading.transfer.bytesOfCommitted(version, offset, length),
       link: (isConnected, why) => lifecycle.linked(isConnected, why),
     },
@@ -202,7 +203,7 @@ export function wire(deps: MountDeps) {
   return { ...services, lifecycle };
 }
 
-interface ConnectionCallbacks extends Pick<SessionDeps, "wasUsed" | "resume" | "reservedNodes"> {
+interface ConnectionCallbacks extends Pick<SessionDeps, "wasUsed" | "resume" | "reservedNodes" | "namesOf"> {
   events: SessionEvents;
   /** Called when more of a folder's listing has come. */
   progress(folder: number): void;
@@ -308,10 +309,11 @@ function wireAnswering(
 ) {
   const { session, figures, fullDisks } = deps;
   const volumeSpace = new VolumeSpace(deps);
+  const isCurrent = (node: number): boolean => session.hasLease && session.elsewhere.touched([node]).length === 0;
   const requestHandler = new RequestHandler({
     ...deps,
     volumeSpace,
-    names: new Names({ ...deps, early: new EarlyNames(deps), hasLease: () => session.hasLease }),
+    names: new Names({ ...deps, early: new EarlyNames(deps), hasLease: (node) => isCurrent(node) }),
     xattrs: new Xattrs(deps),
     answersOffline: () => void figures.offlineAnswers++,
     read: (error, gaveWay) => fullDisks.read(error, gaveWay),

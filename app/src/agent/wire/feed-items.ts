@@ -2,16 +2,18 @@
 import type { Channel, Clock, Connection, FeedFromServer } from "@runnel/shared";
 import { FEED_FROM_SERVER, RunnelError, check, fromSystemError, isRunnelError } from "@runnel/shared";
 import { unreachable } from "./refusals.ts";
-import type { Lease } from "./lease.ts";
+import type { Lease } from "../leases/lease.ts";
 import type { SessionEvents } from "./session-deps.ts";
 import { Supply, type SupplyDeps } from "./supply.ts";
-import type { WriteLease } from "./write-lease.ts";
+import type { HeldElsewhere } from "../leases/held-elsewhere.ts";
+import type { WriteLeases } from "../leases/write-leases.ts";
 
 interface FeedReceivers {
   clock: Clock;
   events: Partial<SessionEvents>;
   lease: Lease;
-  writeLease: WriteLease;
+  writeLeases: WriteLeases;
+  elsewhere: HeldElsewhere;
   /** The server is there, and cannot answer anything now. */
   toldToWait(): void;
 }
@@ -40,7 +42,7 @@ export function followFeed(connection: Connection, feed: Channel, receivers: Fee
   feed.result().then(() => end(new RunnelError("Unreachable", "feed", "The server ended the feed.")), end);
   feed.listen((message) => {
     try {
-      takeFeedItem(check(FEED_FROM_SERVER, message, "feed item"), receivers, supply, acknowledge);
+      takeFeedItem(check(FEED_FROM_SERVER, message, "feed item"), receivers, { feed, supply, acknowledge });
     } catch (error) {
       end(error);
     }
@@ -49,9 +51,8 @@ export function followFeed(connection: Connection, feed: Channel, receivers: Fee
 
 function takeFeedItem(
   item: FeedFromServer,
-  { events, lease, writeLease, toldToWait }: FeedReceivers,
-  supply: Supply,
-  acknowledge: (seq: number) => void,
+  { events, lease, writeLeases, elsewhere, toldToWait }: FeedReceivers,
+  { feed, supply, acknowledge }: { feed: Channel; supply: Supply; acknowledge(seq: number): void },
 ): void {
   switch (item[0]) {
     case "changes": {
@@ -64,10 +65,12 @@ function takeFeedItem(
       events.content?.(item[1], item[2]);
       return;
     case "current":
+      elsewhere.leaseAnswered();
       events.current?.(item[2]);
       lease.answered(item[1], true);
       return;
     case "not":
+      elsewhere.leaseAnswered();
       lease.answered(item[1], false);
       return;
     case "listAgain":
@@ -79,16 +82,19 @@ function takeFeedItem(
       events.waiting?.(item[1], item[2], item[3]);
       return;
     case "granted":
-      writeLease.granted(item[1], item[2]);
+      writeLeases.granted(item[1], item[2], item[3]);
       return;
     case "refused":
-      writeLease.refused(item[1], item[2]);
+      writeLeases.refused(item[1], item[2]);
       return;
     case "noticed":
       events.noticed?.();
       return;
     case "recall":
-      writeLease.recall();
+      writeLeases.recall(item[1]);
+      return;
+    case "others":
+      elsewhere.told(feed, item[1], item[2]);
       return;
     case "lack":
       supply.ask(item[1], item[2]);

@@ -12,18 +12,18 @@ export interface SessionEvents {
   current(seq: number): void;
   /** The backlog was too long: everything is unknown. */
   listAgain(): void;
-  /** Everything followed is current until this boot time; 0 = no lease. */
+  /** Everything followed is current until this boot time; 0: no lease, or others have write leases on some of it. */
   lease(untilBootMs: number): void;
   /** A change waits for others; 0: all that is asked does. */
   waiting(n: number, whom: readonly string[], untilMs: number): void;
-  /** The write lease is had; `isContinued`: nobody else can have changed anything since this instance had it last. */
-  granted(isContinued: boolean): void;
-  /** The write lease, if it was had, is lost, or may be. */
+  /** A write lease is had; `isContinued`: nobody else can have changed anything since this instance had it last. */
+  granted(folder: number, isContinued: boolean): void;
+  /** The write leases, if any were had, are lost, or may be. */
   leaseLost(): void;
   /** The notices of the volume's status are others now. */
   noticed(): void;
-  /** The write lease is asked back: resolves when all that programs were told of has been sent. */
-  recalled(): Promise<void>;
+  /** A write lease is asked back: resolves when all that programs were told of in the folder has been sent. */
+  recalled(folder: number): Promise<void>;
   /** The line's silence, after which reads go without an answer, has changed. */
   silence(ms: number): void;
   /** Bytes of a version that was committed from here, if they are still here. */
@@ -69,6 +69,8 @@ export interface SessionDeps {
   resume(): Resume | undefined;
   /** The whole volume is to be listed and followed where it is not resumed: that is asked for with the attachment. */
   listsAll: boolean;
+  /** Lists the folders that a node has names in, as far as is known here; left out: nothing is known. */
+  namesOf?(node: number): readonly { folder: number }[];
   /** Left out where nobody needs to know. */
   events: Partial<SessionEvents>;
 }

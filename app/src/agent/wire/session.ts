@@ -13,7 +13,9 @@ import {
   checkResult,
 } from "@runnel/shared";
 import { followFeed } from "./feed-items.ts";
-import { Lease } from "./lease.ts";
+import type { HeldElsewhere } from "../leases/held-elsewhere.ts";
+import type { Lease } from "../leases/lease.ts";
+import { Leases } from "../leases/leases.ts";
 import { NodeRange } from "./node-range.ts";
 import { type Dialed, type Greeting, dial, greet, closeUnused } from "./open-connection.ts";
 import type { OwnTime } from "./own-time.ts";
@@ -23,7 +25,7 @@ import { NOT_LET_IN, NOT_NOW, unreachable } from "./refusals.ts";
 import { Keepalive, unanswered } from "./keepalive.ts";
 import { dialReplacement } from "./stuck-connection.ts";
 import { Traffic, type WireTraffic } from "./traffic.ts";
-import { WriteLease } from "./write-lease.ts";
+import type { WriteLeases } from "../leases/write-leases.ts";
 
 export class Session {
   private readonly deps: SessionDeps;
@@ -37,7 +39,8 @@ export class Session {
   /** Callers of `withRequestTimeout` that wait. */
   private waiting = 0;
   private readonly lease: Lease;
-  readonly writeLease: WriteLease;
+  readonly writeLeases: WriteLeases;
+  readonly elsewhere: HeldElsewhere;
   private running: Promise<void> | undefined;
   /** Right that the server said last; before that, the drive's. */
   mayOnlyRead: boolean;
@@ -64,31 +67,22 @@ export class Session {
     this.deps = deps;
     this.mayOnlyRead = deps.isReadOnly ?? false;
     this.nodes = new NodeRange(this, deps.reservedNodes);
-    const { clock, events } = deps;
     this.keepalive = new Keepalive(
-      clock,
+      deps.clock,
       () => this.connection,
       () => void this.replaceIfStuck(),
     );
-    const { keepalive } = this;
-    this.lease = new Lease({
-      clock,
-      keepalive,
+    const leases = new Leases({
+      ...deps,
+      keepalive: this.keepalive,
+      features: () => this.features,
       connection: () => (this.isConnected ? this.connection : undefined),
-      feed: () => this.feed,
-      isUsed: () => this.waiting > 0 || deps.wasUsed(),
-      changed: (untilMs) => events.lease?.(untilMs),
-      interrupted: () => this.writeLease.lost(),
-      measured: () => events.silence?.(keepalive.line.silenceMs),
-    });
-    this.writeLease = new WriteLease({
-      clock,
-      keepalive,
-      events,
       feed: () => (this.isConnected ? this.feed : undefined),
-      hasLease: () => this.hasLease,
-      isOffered: () => this.features.includes("write-lease"),
+      isUsed: () => this.waiting > 0 || deps.wasUsed(),
+      namesOf: deps.namesOf,
+      ask: (nodes) => this.ask("stat", { nodes, names: [] }),
     });
+    [this.lease, this.writeLeases, this.elsewhere] = [leases.lease, leases.writeLeases, leases.elsewhere];
   }
 
   /**
@@ -388,6 +382,7 @@ export class Session {
     const { nodes, termMs, ...attached } = checkResult("attach", answer);
     this.nodes.attached(attached.epoch, nodes);
     this.lease.attached(termMs, attached.isResumed);
+    this.elsewhere.attached();
     await events.attached?.({ ...attached, listing });
     signal.throwIfAborted();
     this.mayOnlyRead = attached.isReadOnly;
@@ -396,7 +391,8 @@ export class Session {
     this.refusal = undefined;
     [this.connection, this.feed] = [connection, feed];
     const toldToWait = (): void => this.keepalive.toldToWait();
-    followFeed(connection, feed, { clock, events, lease: this.lease, writeLease: this.writeLease, toldToWait });
+    const { lease, writeLeases, elsewhere } = this;
+    followFeed(connection, feed, { clock, events, lease, writeLeases, elsewhere, toldToWait });
     events.link?.(true, "");
     this.lease.schedule(0);
     this.connecting.notify();
@@ -424,7 +420,7 @@ export class Session {
     this.feed = undefined;
     this.lastError = this.suspension?.error ?? unreachable("connection", error);
     this.lease.lost(this.lastError);
-    this.writeLease.lost();
+    this.writeLeases.lost();
     // The lease goes on, but every use of it goes through the agent, which knows that nothing can be changed now.
     this.deps.events.lease?.(0);
     this.deps.events.link?.(false, this.lastError.message);

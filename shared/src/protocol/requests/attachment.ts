@@ -41,7 +41,6 @@ export const ATTACHMENT_REQUESTS = {
     right: "read",
     request: z.object(attached),
     result: z.void(),
-    isOfNoTree: true,
     sample: () => ({}),
   }),
   /** Gives ids for what a client makes. */
@@ -49,7 +48,6 @@ export const ATTACHMENT_REQUESTS = {
     right: "write",
     request: z.object({ ...attached, count: count.pipe(z.int().min(1).max(LIMITS.nodesAtOnce)).optional() }),
     result: nodeRange,
-    isOfNoTree: true,
     sample: () => ({}),
   }),
 };

@@ -21,8 +21,6 @@ export interface RequestDefinition<Right extends RequestRight, Form extends z.Zo
    * The answer is made whole, may be as long as a control message, and waits for nobody: few are made at a time (W163).
    */
   isAnsweredWhole?: true;
-  /** It says and changes nothing of the tree: a write lease of somebody else is not in its way (W181). */
-  isOfNoTree?: true;
   /** Side whose bulk comes with it; there is none on any other request (W8). */
   bulkFrom?: "client" | "server";
   /**

@@ -27,7 +27,6 @@ export const VOLUME_REQUESTS = {
     request: z.object(attached),
     result: VOLUME_STATUS,
     isAnsweredWhole: true,
-    isOfNoTree: true,
     sample: () => ({}),
   }),
   space: defineRequest({
@@ -41,7 +40,6 @@ export const VOLUME_REQUESTS = {
       freeFiles: count,
     }),
     isAnsweredWhole: true,
-    isOfNoTree: true,
     sample: () => ({}),
   }),
   /** A person has seen to a conflict between clients: it is listed no more. */
@@ -49,7 +47,6 @@ export const VOLUME_REQUESTS = {
     right: "write",
     request: z.object({ ...attached, seq: count }),
     result: z.void(),
-    isOfNoTree: true,
     sample: () => ({ seq: 0 }),
   }),
   /** Is answered when the plain files show all changes up to the seq. */
@@ -57,7 +54,6 @@ export const VOLUME_REQUESTS = {
     right: "read",
     request: z.object({ ...attached, seq: count }),
     result: z.void(),
-    isOfNoTree: true,
     sample: () => ({ seq: 0 }),
   }),
   /** Says who has a file or folder open. `folder` holds it; the root holds itself. */
@@ -66,7 +62,6 @@ export const VOLUME_REQUESTS = {
     request: z.object({ ...attached, node: nodeId, folder: nodeId }),
     result: z.object({ openers: z.array(OPENER).max(LIMITS.openers), total: count }),
     isAnsweredWhole: true,
-    isOfNoTree: true,
     sample: ({ file }) => ({ node: file.node, folder: ROOT_NODE }),
   }),
 };

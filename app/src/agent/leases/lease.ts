@@ -2,7 +2,7 @@
 // after a term without use. Each answer that nothing delayed measures the line.
 import type { Channel, Clock, Connection, RunnelError, Timer } from "@runnel/shared";
 import { TIMING } from "@runnel/shared";
-import { type Keepalive, unanswered } from "./keepalive.ts";
+import { type Keepalive, unanswered } from "../wire/keepalive.ts";
 
 export interface LeaseDeps {
   clock: Clock;
@@ -12,8 +12,8 @@ export interface LeaseDeps {
   feed(): Channel | undefined;
   /** Programs use the drive, or somebody waits for an answer. */
   isUsed(): boolean;
-  /** Called with the boot time that it now lasts until; 0: none. */
-  changed(untilMs: number): void;
+  /** Called when it lasts for longer than before, or is given back. */
+  changed(): void;
   /** Called when it is given back, and when it begins anew: what holds only while it lasts has ended. */
   interrupted(): void;
   /** Called when the line was measured anew. */
@@ -46,7 +46,8 @@ export class Lease {
   private question = 0;
   private readonly asked = new Map<number, Question>();
   private termMs: number = TIMING.leaseTermMs;
-  private untilMs = 0;
+  /** Boot time that it lasts until; 0: there is none. */
+  untilMs = 0;
   private usedMs = 0;
   private isIdle = false;
   private timer: Timer | undefined;
@@ -137,7 +138,7 @@ export class Lease {
     const isContinued = this.isHeld && untilMs !== 0;
     this.untilMs = untilMs;
     if (!isContinued) this.deps.interrupted();
-    this.deps.changed(untilMs);
+    this.deps.changed();
   }
 
   schedule(delayMs: number): void {
