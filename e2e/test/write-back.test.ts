@@ -158,6 +158,65 @@ for n in range(int(sys.argv[2])):
   expect(readFileSync(join(served, "base")).equals(expected)).toBe(true);
 }, 120_000);
 
+/** Writes to a file and syncs it each time, says how often it could, and what the agent has open; may kill that. */
+const SYNCS = `
+import os, subprocess, sys
+path, times, agent, kill_at = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+descriptors = lambda: len(os.listdir(f"/proc/{agent}/fd"))
+file = os.open(path, os.O_WRONLY | os.O_CREAT)
+saved, before = 0, descriptors()
+try:
+    for n in range(times):
+        if n == kill_at: subprocess.Popen(["kill", "-9", agent])
+        os.pwrite(file, bytes([n % 251]) * 4096, n * 4096)
+        os.pwrite(file, bytes([n % 251]) * 4096, 0)
+        os.fsync(file)
+        saved = n + 1
+except OSError: pass
+print(saved, descriptors() - before if kill_at < 0 else 0)
+`;
+const SYNCED_BYTES = 4096;
+
+/** Content of a file that was written to and synced so often. */
+function synced(times: number): Buffer {
+  const blocks = Array.from({ length: times }, (_, n) => Buffer.alloc(SYNCED_BYTES, n % 251));
+  if (times > 0) blocks[0] = Buffer.alloc(SYNCED_BYTES, (times - 1) % 251);
+  return Buffer.concat(blocks);
+}
+
+async function sync(name: string, times: number, killAt = -1): Promise<number[]> {
+  const args = [join(drive, name), String(times), String(device.agentPid()), String(killAt)];
+  const { stdout } = await mustRun("python3", ["-c", SYNCS, ...args], { deadlineMs: 120_000 });
+  return stdout.trim().split(" ").map(Number);
+}
+
+test("a file that is synced again and again without a line takes few descriptors, and a killed agent leaves what was synced last", async () => {
+  await link.cut("refuse");
+  await waitForState("offline");
+  const [saved, descriptors] = await sync("often", 200);
+  expect(saved).toBe(200);
+  expect(descriptors).toBeLessThan(40);
+  const [last = 0] = await sync("killed", 10_000, 60);
+  expect(last).toBeGreaterThan(59);
+  await mount();
+  for (const [name, times] of [
+    ["often", 200],
+    ["killed", last],
+  ] as const) {
+    const copy = sandbox.path(`copy-${name}`);
+    await onMount('cp "$1/$2" "$3"', [drive, name, copy]);
+    const kept = readFileSync(copy);
+    // The last sync that was answered is there, or the one that was about to be.
+    expect([synced(times), synced(times + 1)].some((each) => each.equals(kept))).toBe(true);
+  }
+  await link.restore();
+  await waitForState("connected");
+  await device.flush(drive, { up: true });
+  for (const name of ["often", "killed"])
+    expect(readFileSync(join(served, name)).equals(readFileSync(sandbox.path(`copy-${name}`)))).toBe(true);
+  expect(await status()).toMatchObject({ unsentFiles: 0, problems: [] });
+}, 180_000);
+
 test("a save of what is on its way waits for nothing, and what is saved of other files passes it", async () => {
   // 20 seconds for the content, and no less: noise.
   await link.setShape({ upBitsPerSecond: 1_000_000, rttMs: 50 });

@@ -557,6 +557,7 @@ type Step =
   | { do: "failSave" }
   | { do: "rebases"; on: boolean }
   | { do: "reopen" }
+  | { do: "join" }
   | { do: "elsewhere"; length: number };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -573,6 +574,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ do: "failSave" as const }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("rebases" as const), on: fc.boolean() }) },
   { weight: 2, arbitrary: fc.constant({ do: "reopen" as const }) },
+  { weight: 2, arbitrary: fc.constant({ do: "join" as const }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("elsewhere" as const), length: fc.nat(SIZE_MAX) }) },
 );
 
@@ -608,6 +610,8 @@ test("whatever is written, cut, saved and merged, a file reads as one buffer wou
             await expect(program.fsync(fd)).rejects.toMatchObject({ errno: 5 });
           } else if (each.do === "rebases") {
             fake.setKnobs({ rebases: each.on });
+          } else if (each.do === "join") {
+            fake.joinLayers();
           } else if (each.do === "reopen") {
             await program.close(fd);
             isDirty = false;

@@ -97,6 +97,20 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 30; turn++) await Promise.resolve();
 }
 
+test("forgets a content whose place another one has taken, also without a line", () => {
+  isConnected = false;
+  const [first, former, next] = [save(1, 4, 10), save(2, 5, 100), save(3, 5, 200)];
+  outbox.add(first);
+  outbox.add(former);
+  former.state = "settled";
+  outbox.add(next);
+  outbox.replaced([former, first]);
+  expect([outbox.bytes, outbox.size, outbox.has(former)]).toEqual([210, 2, false]);
+  isConnected = true;
+  outbox.pump();
+  expect([...prepared.keys()]).toEqual([1, 3]);
+});
+
 test("counts the bytes of contents until they are sent or given up", async () => {
   expect(outbox.bytes).toBe(0);
   const given = save(3, 7, 5);

@@ -39,10 +39,10 @@ export class JournalMachine {
   }
 
   /** Writes as the drive writes an overlay. */
-  async writeData(file: string, bytes: Uint8Array): Promise<void> {
+  async writeData(file: string, bytes: Uint8Array, offset = 0): Promise<void> {
     const open = await this.root.open(`journal/data/${file}`, "create");
     try {
-      await open.write(0, bytes);
+      await open.write(offset, bytes);
     } finally {
       await open.close();
     }

@@ -191,6 +191,33 @@ test("[F42] what a killed process put is pending, with its data", async () => {
   expect(await machine.readData(`overlay-${n}`)).toEqual(dataOf(n));
 });
 
+test("[F43] what several commits hold is synced and digested once, and compared anew before it is sent", async () => {
+  const machine = new JournalMachine();
+  const journal = await machine.open();
+  for (const [at, file] of ["a", "b"].entries()) await machine.writeData(file, dataOf(at));
+  const opened: string[] = [];
+  machine.disk.fault = (operation, path) => {
+    if (operation === "open" && path.startsWith("journal/data/")) opened.push(path.slice(-1));
+    return undefined;
+  };
+  const whole = { offset: 0, length: 100 };
+  const layers = [{ file: "a", extents: [whole] }];
+  const first = { ...makeCommit(journal.instance, journal.nextNumber()), layers };
+  await journal.put(first, true);
+  expect(opened.splice(0)).toEqual(["a", "a"]);
+  const second = { ...first, n: journal.nextNumber(), layers: [...first.layers, { file: "b", extents: [whole] }] };
+  await journal.put(second, true, [first]);
+  expect(opened.splice(0)).toEqual(["b", "b"]);
+  // Less of it shows.
+  const third = { ...second, n: journal.nextNumber(), layers: [{ file: "a", extents: [{ offset: 0, length: 50 }] }] };
+  await journal.put(third, true, [second]);
+  expect(opened.splice(0)).toEqual(["a"]);
+  expect(await journal.verify(third)).toBe(true);
+  expect(opened).toEqual(["a"]);
+  await machine.writeData("a", dataOf(7));
+  expect(await journal.verify(third)).toBe(false);
+});
+
 test("[F43] a durable put and all puts before it survive a power cut", async () => {
   const machine = new JournalMachine(3);
   const journal = await machine.open();

@@ -239,6 +239,12 @@ export interface Drive {
    */
   rebase(file: number, content: number): boolean;
   /**
+   * Makes layers of an open file, whose commits have been answered, one layer: all that they have lies in one file now,
+   * at the same offsets; "": nothing of them shows. Their overlays are let go. False: the open file does not have them,
+   * or the new one cannot be opened; nothing has changed then.
+   */
+  joinLayers(file: number, overlays: readonly string[], path: string): boolean;
+  /**
    * An open file's content as of a commit request that has been answered, by its id, is that version now: the commit
    * was answered as failed, or with another version, and the content has come to the server since. `isElsewhere`: as
    * another file's, with which its programs go on; whoever opens its name here gets the one of that name. False: the

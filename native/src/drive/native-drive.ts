@@ -54,6 +54,7 @@ export interface NativeDrive {
   setDeadlineMin(delayMs: number): void;
   heartbeat(lateMs: number): void;
   rebase(file: number, content: number): boolean;
+  joinLayers(file: number, overlays: readonly string[], path: string): boolean;
   saved(file: number, commit: number, version: number, isElsewhere: boolean): boolean;
   commitDirty(ticket: number): void;
   statistics(): DriveStatistics;
@@ -299,6 +300,10 @@ export class AgentSide {
 
   rebase(file: number, content: number): boolean {
     return this.#run(() => this.native.rebase(file, content));
+  }
+
+  joinLayers(file: number, overlays: readonly string[], path: string): boolean {
+    return this.#run(() => this.native.joinLayers(file, overlays, path));
   }
 
   saved(file: number, commit: number, version: number, isElsewhere: boolean): boolean {

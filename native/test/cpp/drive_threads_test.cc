@@ -218,5 +218,56 @@ TEST_CASE("programs, agent and clock work on one drive at the same time") {
   for (const int count : wrong) CHECK(count == 0);
 }
 
+TEST_CASE("a write that takes long holds up nobody who says something of its file, and comes before that") {
+  ThreadedFront front;
+  CoreSettings settings;
+  settings.overlay_folder = std::filesystem::temp_directory_path().string();
+  settings.overlay_prefix = "turns";
+  DriveCore core(&front, settings);
+  front.core = &core;
+  std::atomic<bool> is_over = false;
+  Agent agent(&front, &core);
+  std::thread agent_thread([&] { agent.Run(is_over); });
+  uint64_t id = 0;
+  Handle* handle = OpenShared(core, &id);
+  const std::string text = "text";
+  CHECK(Ask([&](ReplyPtr reply) { core.Write(reply, handle, 0, text.data(), text.size(), false); }).error ==
+        Kind::kNone);
+  std::promise<void> begun;
+  std::promise<void> ended;
+  std::atomic<int> after = 0;
+  std::thread writer([&] {
+    handle->file->InTurn(
+        [&] {
+          begun.set_value();
+          ended.get_future().wait();
+        },
+        [&] { ++after; });
+  });
+  begun.get_future().wait();
+  core.CommitDirty(1);
+  const auto flushing = std::make_shared<WaitingReply>();
+  core.Flush(flushing, handle);
+  const auto opening = std::make_shared<WaitingReply>();
+  core.Open(opening, id, O_RDWR | O_TRUNC);
+  CHECK(handle->file->GetState().size_bytes == text.size());
+  CHECK(flushing->times() + opening->times() + after == 0);
+  ended.set_value();
+  writer.join();
+  CHECK(after == 1);
+  CHECK(flushing->Await().error == Kind::kNone);
+  Handle* opened = opening->Await().handle;
+  REQUIRE(opened != nullptr);
+  CHECK(handle->file->GetState().size_bytes == 0);
+  core.Release(opened);
+  core.Release(handle);
+  core.Forget(id, 1);
+  is_over = true;
+  front.WakeAgent();
+  agent_thread.join();
+  core.End();
+  front.Stop();
+}
+
 }  // namespace
 }  // namespace runnel::drive

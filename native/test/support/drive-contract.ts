@@ -367,6 +367,51 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
       await program.close(reader);
     });
 
+    test("what is opened while the agent cuts it is opened as it is then: what was cut stays so", async () => {
+      const { agent, program } = rig;
+      for (const isCached of [true, false]) {
+        const path = `cut-${isCached}`;
+        await agent.remoteWrite(path, bytes("0123456789"));
+        if (isCached) await agent.cache(path);
+        await program.stat(path);
+        await agent.hold("setattr");
+        const cutting = program.truncate(path, 4);
+        await rig.until(async () => (await agent.heldCount()) === 1);
+        const opening = program.open(path, O_RDWR);
+        await Promise.race([opening, rig.until(async () => (await agent.statistics()).pendingRequests === 2)]);
+        await agent.release();
+        await cutting;
+        const fd = await opening;
+        expect((await program.fstat(fd)).sizeBytes).toBe(4);
+        await program.write(fd, 6, bytes("end"));
+        await program.close(fd);
+        expect(await agentText(path)).toBe("0123\0\0end");
+      }
+    });
+
+    test("what was being opened when the agent was asked to cut it is opened as it is after that", async () => {
+      const { agent, program } = rig;
+      for (const answersFirst of ["open", "setattr"] as const) {
+        const path = `asked-${answersFirst}`;
+        await agent.remoteWrite(path, bytes("0123456789"));
+        await program.stat(path);
+        await agent.hold("open", "setattr");
+        const opening = program.open(path, O_RDWR);
+        await rig.until(async () => (await agent.heldCount()) === 1);
+        const cutting = program.truncate(path, 4);
+        await rig.until(async () => (await agent.heldCount()) === 2);
+        await agent.release(answersFirst);
+        if (answersFirst === "setattr") await cutting;
+        await agent.release();
+        await cutting;
+        const fd = await opening;
+        expect((await program.fstat(fd)).sizeBytes).toBe(4);
+        await program.write(fd, 6, bytes("end"));
+        await program.close(fd);
+        expect(await agentText(path)).toBe("0123\0\0end");
+      }
+    });
+
     test("appends go to the end, whoever wrote it", async () => {
       const { agent, program } = rig;
       await agent.remoteWrite("a", bytes("one"));
@@ -456,6 +501,36 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
       await program.close(fd);
       expect(await count("commit")).toBe(3);
       expect((await commits())[2]).toMatchObject({ baseBytes: 7 });
+    });
+
+    test("layers that lie in one file are read from there, whatever is cut and saved since", async () => {
+      const { agent, program } = rig;
+      await agent.setKnobs({ rebases: false });
+      await agent.remoteWrite("a", bytes("0123456789"));
+      const fd = await program.open("a", O_RDWR);
+      await program.write(fd, 0, bytes("A"));
+      await program.fsync(fd);
+      await program.write(fd, 4, bytes("BBB"));
+      await program.fsync(fd);
+      expect(await agent.joinLayers()).toBe(true);
+      expect(text(await program.read(fd, 0, 20))).toBe("A123BBB789");
+      await program.ftruncate(fd, 6);
+      await program.write(fd, 8, bytes("C"));
+      expect(text(await program.read(fd, 0, 20))).toBe("A123BB\0\0C");
+      await program.fsync(fd);
+      expect((await commits()).at(-1)).toMatchObject({
+        baseBytes: 6,
+        layers: [{ extents: [{ offset: 8, length: 1 }] }],
+      });
+      expect(await agent.joinLayers()).toBe(true);
+      await program.write(fd, 1, bytes("D"));
+      expect(text(await program.read(fd, 0, 20))).toBe("AD23BB\0\0C");
+      await agent.setKnobs({ rebases: true });
+      await program.fsync(fd);
+      expect(text(await program.read(fd, 0, 20))).toBe("AD23BB\0\0C");
+      expect(await agent.joinLayers()).toBe(false);
+      await program.close(fd);
+      expect(await agentText("a")).toBe("AD23BB\0\0C");
     });
 
     test("a commit that fails is the program's error, and is sent again with what came since", async () => {

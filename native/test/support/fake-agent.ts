@@ -60,6 +60,9 @@ export class FakeAgent {
   /** Every request and notice, in order. */
   readonly log: (DriveRequest | DriveNotice)[] = [];
   #failedCommit: RequestOf<"commit"> | undefined;
+  /** Overlays of the open file that was saved last, which are not merged. */
+  #overlays: { file: number; paths: string[] } = { file: 0, paths: [] };
+  #joined = 0;
   #nextNode = 2;
   #nextContent = 1;
   #seq = 1;
@@ -119,9 +122,13 @@ export class FakeAgent {
     for (const op of ops) this.#holds.add(op);
   }
 
-  release(): void {
-    this.#holds.clear();
-    for (const request of this.#held.splice(0)) this.#answer(request);
+  /** Answers what waits: all of it, or what is of this kind. */
+  release(only?: DriveRequest["op"]): void {
+    if (only === undefined) this.#holds.clear();
+    else this.#holds.delete(only);
+    const released = this.#held.filter(({ op }) => only === undefined || op === only);
+    this.#held.splice(0, this.#held.length, ...this.#held.filter((request) => !released.includes(request)));
+    for (const request of released) this.#answer(request);
   }
 
   heldCount(): number {
@@ -161,6 +168,23 @@ export class FakeAgent {
     this.#commit(node, this.#contentOf(request), request.mtimeNs);
     if (!isElsewhere) this.#putEverywhere(node);
     return this.drive.saved(request.file, request.id, node.entry.version, isElsewhere);
+  }
+
+  /**
+   * Joins the layers of the open file that was saved last, as of its last commit, and removes the file that they lie in
+   * then: it is open. Returns what the drive says of that.
+   */
+  joinLayers(): boolean {
+    const request = this.logOf("commit").at(-1) as RequestOf<"commit"> | undefined;
+    const node = request && this.#nodes.get(request.node);
+    const { file, paths } = this.#overlays;
+    if (node === undefined || request?.file !== file) return false;
+    const path = join(this.#folder, `joined-${++this.#joined}`);
+    writeSparsely(path, this.#bytes(node));
+    const isJoined = this.drive.joinLayers(file, paths, path);
+    for (const former of [...(isJoined ? paths.splice(0, paths.length, path) : []), path])
+      rmSync(former, { force: true });
+    return isJoined;
   }
 
   setKnobs(knobs: { cacheWhole?: boolean; rebases?: boolean; movedOverNext?: string }): void {
@@ -468,6 +492,8 @@ export class FakeAgent {
     this.#commit(node, this.#contentOf(request), request.mtimeNs);
     this.#putEverywhere(node);
     this.drive.committed(request.id, { version: node.entry.version });
+    if (request.file !== this.#overlays.file || this.rebases) this.#overlays = { file: request.file, paths: [] };
+    if (!this.rebases) this.#overlays.paths.push(...request.layers.map(({ path }) => path));
     if (this.rebases) {
       const before = this.cacheWhole;
       this.cacheWhole = true;

@@ -135,6 +135,17 @@ export class Outbox {
     this.pump();
   }
 
+  /** Forgets contents whose place another one has taken: without a line nothing else comes by. */
+  replaced(saves: readonly Save[]): void {
+    for (const save of saves) {
+      const at = save.state === "settled" ? this.#waiting.lastIndexOf(save) : -1;
+      if (at < 0) continue;
+      this.#waiting.splice(at, 1);
+      this.#remove(save);
+    }
+    this.#mayBeIdle();
+  }
+
   /**
    * Resolves when nothing waits here but for what is paused; not before the line is back. @throws what the server has
    * no room for.

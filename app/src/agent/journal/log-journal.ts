@@ -222,6 +222,10 @@ class LogJournal implements Journal {
     if (this.#ending.length > ENDING_MAX) this.#ending.shift();
   }
 
+  names(file: string): boolean {
+    return this.#deps.state.names(file);
+  }
+
   async discard(files: readonly string[]): Promise<void> {
     this.#assertOpen("discard a save");
     for (const file of files) if (!this.#deps.state.names(file)) await this.#deps.data.remove(file);
@@ -311,7 +315,7 @@ class LogJournal implements Journal {
       await this.#deps.data.sync(filesOf(commits), (file) => missing.add(file));
       if (commits.length > 0) await this.#deps.data.syncNames();
       const digestOf = async ({ commit }: { commit: JournalCommit }): Promise<Uint8Array | undefined> =>
-        filesOf([commit]).some((file) => missing.has(file)) ? undefined : this.#deps.data.digest(commit);
+        filesOf([commit]).some((file) => missing.has(file)) ? undefined : this.#deps.data.digestSynced(commit);
       const ids: (OperationName & { digest: Uint8Array })[] = [];
       for (const entry of unsynced) {
         const digest = await digestOf(entry);

@@ -7,6 +7,7 @@ import type { CachedContent } from "../../../src/agent/cache/cache.ts";
 import { Bases } from "../../../src/agent/drive/saving/bases.ts";
 import { Commits } from "../../../src/agent/drive/saving/commits.ts";
 import { ConflictCopies } from "../../../src/agent/drive/saving/conflict-copies.ts";
+import { LayerJoins } from "../../../src/agent/drive/saving/join-layers.ts";
 import type { RequestOfOp } from "../../../src/agent/drive/request-of-op.ts";
 import { Saves } from "../../../src/agent/drive/saving/saves.ts";
 import { UnsentSaves } from "../../../src/agent/drive/saving/unsent.ts";
@@ -54,6 +55,12 @@ export class SaveRig {
   /** Calls by which it was told that an open file's content has been sent. */
   readonly told: unknown[][] = [];
   readonly queued: Save[] = [];
+  /** Overlays that an open file had each before some of them were joined in a file, in its order: what it has open. */
+  overlays: string[] = [];
+  /** Files that programs read from as they are. */
+  readonly inUse = new Set<string>();
+  /** The version that a file has for its programs by its last commit. */
+  version = VERSION;
   /** Contents whose files' names were given up, and how many contents the journal had then. */
   readonly dropped: { save: Save; pending: number }[] = [];
   /** Outcomes of the next requests; the last is repeated. */
@@ -63,6 +70,8 @@ export class SaveRig {
   keeping: Promise<void> = Promise.resolve();
   /** A make of the file that is on its way, for programs that wait for the server. */
   making: Promise<void> | undefined;
+  private layers = 0;
+  private syncedBytes = 0;
   private seq = VERSION;
   private readonly executed = new Map<number, { node: number; version: number }>();
 
@@ -149,12 +158,26 @@ export class SaveRig {
       this.told.push(call);
       return true;
     };
-    const drive = { committed: (id: number) => void this.committed.push(id), rebase: () => this.isRebased, saved };
+    const committed = (id: number, { version }: { version: number }): void => {
+      this.committed.push(id);
+      this.version = version;
+    };
+    const joinLayers = (_file: number, overlays: string[], path: string): boolean => {
+      const at = this.overlays.indexOf(overlays[0] ?? "");
+      if (this.overlays.slice(at, at + overlays.length).join() !== overlays.join()) return false;
+      this.overlays.splice(at, overlays.length, path);
+      return true;
+    };
+    const drive = { committed, rebase: () => this.isRebased, saved, joinLayers };
+    const data = await this.machine.disk.openRoot("/state/journal/data");
+    const filesInUse = async (): Promise<Set<string>> => this.inUse;
+    const joins = new LayerJoins({ drive, journal, data, filesInUse, log });
     const given = { give: () => undefined, rebased: () => undefined, holdsOf: () => 0, release: () => false };
     this.commits = new Commits({
       ...shared,
       ...notified,
       drive,
+      joins,
       unsent: this.unsent,
       contents: given,
       saved: () => undefined,
@@ -164,7 +187,7 @@ export class SaveRig {
         begins: async () => this.isAsync,
         enter: () => (this.isAsync ? { [Symbol.dispose]: () => undefined } : undefined),
         add: (save: Save) => void this.queued.push(save),
-        outbox: { pump: () => undefined },
+        outbox: { pump: () => undefined, replaced: () => undefined },
       },
     } as unknown as ConstructorParameters<typeof Commits>[0]);
     return this;
@@ -204,6 +227,32 @@ export class SaveRig {
       () => "saved",
       (error: RunnelError) => error.kind,
     );
+  }
+
+  /** A program writes into an open file, and has it saved to the disk. Returns the save that waits then. */
+  async fsync(file: number, offset: number, bytes: Uint8Array, sizeBytes: number): Promise<Save> {
+    const name = `layer-${++this.layers}`;
+    await this.machine.writeData(name, bytes, offset);
+    const path = `${this.journal.dataFolder}/${name}`;
+    const nowNs = this.machine.clock.wallNs();
+    const request = {
+      op: "commit",
+      reason: "fsync",
+      id: this.layers,
+      file,
+      node: NODE,
+      baseVersion: this.version,
+      baseBytes: this.syncedBytes,
+      baseContent: 0,
+      sizeBytes,
+      mtimeNs: nowNs,
+      ctimeNs: nowNs,
+      layers: [{ path, extents: [{ offset, length: bytes.length }] }],
+    };
+    await this.commits.commit(request as unknown as RequestOfOp<"commit">);
+    this.overlays.push(path);
+    this.syncedBytes = sizeBytes;
+    return this.queued.at(-1) as Save;
   }
 
   refuse(kind: ConstructorParameters<typeof RunnelError>[0]): () => Promise<void> {

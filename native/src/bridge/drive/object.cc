@@ -43,6 +43,13 @@ Wanted ArgumentOf(const Napi::Value& value) {
     return IdOf(value);
   } else if constexpr (std::is_same_v<Wanted, std::vector<drive::ByteRange>>) {
     return RangesOf(value);
+  } else if constexpr (std::is_same_v<Wanted, std::string>) {
+    return value.As<Napi::String>().Utf8Value();
+  } else if constexpr (std::is_same_v<Wanted, std::vector<std::string>>) {
+    const auto list = value.As<Napi::Array>();
+    std::vector<std::string> texts;
+    for (uint32_t i = 0; i < list.Length(); ++i) texts.push_back(list.Get(i).As<Napi::String>().Utf8Value());
+    return texts;
   } else {
     bool is_lossless = false;
     if (value.IsBigInt()) return static_cast<Wanted>(value.As<Napi::BigInt>().Int64Value(&is_lossless));
@@ -91,6 +98,7 @@ Napi::Function DriveObject::Define(Napi::Env env) {
                          InstanceMethod<&DriveObject::Forward<&DriveCore::Heartbeat>>("heartbeat"),
                          InstanceMethod<&DriveObject::Forward<&DriveCore::ReplaceContent>>("replaceContent"),
                          InstanceMethod<&DriveObject::Forward<&DriveCore::Rebase>>("rebase"),
+                         InstanceMethod<&DriveObject::Forward<&DriveCore::JoinLayers>>("joinLayers"),
                          InstanceMethod<&DriveObject::Forward<&DriveCore::Saved>>("saved"),
                          InstanceMethod<&DriveObject::Forward<&DriveCore::CommitDirty>>("commitDirty"),
                          InstanceMethod<&DriveObject::GetStatistics>("statistics"),

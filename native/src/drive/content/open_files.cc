@@ -174,7 +174,7 @@ Kind File::Seek(uint64_t offset, bool wants_data, uint64_t* found) const {
   return wants_data ? Kind::kPastEnd : Kind::kNone;
 }
 
-// Under io_mutex_: the overlay that the next write goes to, made when there is none.
+// Gives, in a turn, the overlay that the next write goes to, made when there is none.
 Kind File::EnsureActive(SharedFd* fd) {
   std::shared_ptr<Layer> layer;
   {
@@ -199,7 +199,7 @@ Kind File::Write(const char* data, size_t size, uint64_t offset, int64_t now_ns,
   *written = 0;
   if (size == 0) return Kind::kNone;
   if (offset > kFileBytesMax || size > kFileBytesMax - offset) return Kind::kTooLarge;
-  std::lock_guard io_lock(io_mutex_);
+  const Turns::Turn turn(&turns_);
   SharedFd fd;
   Kind error = EnsureActive(&fd);
   if (error == Kind::kNone) error = WriteOverlay(fd->Get(), offset, data, size, written);
@@ -216,7 +216,12 @@ Kind File::Write(const char* data, size_t size, uint64_t offset, int64_t now_ns,
 
 Kind File::Truncate(uint64_t size_bytes, int64_t now_ns) {
   if (size_bytes > kFileBytesMax) return Kind::kTooLarge;
-  std::lock_guard io_lock(io_mutex_);
+  const Turns::Turn turn(&turns_);
+  Cut(size_bytes, now_ns);
+  return Kind::kNone;
+}
+
+void File::Cut(uint64_t size_bytes, int64_t now_ns) {
   std::lock_guard lock(mutex_);
   if (size_bytes < size_bytes_) {
     if (active_) active_->extents.Cut(size_bytes);
@@ -230,7 +235,6 @@ Kind File::Truncate(uint64_t size_bytes, int64_t now_ns) {
   mtime_ns_ = ctime_ns_ = now_ns;
   is_dirty_ = true;
   write_error_ = Kind::kNone;
-  return Kind::kNone;
 }
 
 Kind File::Allocate(int mode, uint64_t offset, uint64_t length, int64_t now_ns) {
@@ -238,7 +242,7 @@ Kind File::Allocate(int mode, uint64_t offset, uint64_t length, int64_t now_ns) 
   const bool zeroes = (mode & (kAllocateHole | kAllocateZeros)) != 0;
   if ((mode & ~(kAllocateKeepsSize | kAllocateHole | kAllocateZeros)) != 0) return Kind::kUnsupported;
   if (offset > kFileBytesMax || length > kFileBytesMax - offset) return Kind::kTooLarge;
-  std::lock_guard io_lock(io_mutex_);
+  const Turns::Turn turn(&turns_);
   SharedFd active;
   if (const Kind error = EnsureActive(&active); error != Kind::kNone) return error;
   const int fd = active->Get();
@@ -318,7 +322,6 @@ bool File::IsCommitting() const {
 }
 
 File::CommitStep File::BeginCommit(Message* message, uint64_t waiter, const std::function<void()>& send) {
-  std::lock_guard io_lock(io_mutex_);
   std::lock_guard lock(mutex_);
   if (commit_ != 0) {
     if (waiter != 0) commit_waiters_.push_back(waiter);
@@ -393,6 +396,35 @@ bool File::Saved(uint64_t commit, uint64_t version) {
   const bool is_last = std::all_of(frozen_.begin() + static_cast<ptrdiff_t>(count), frozen_.end(),
                                    [](const auto& layer) { return layer->version == 0; });
   if (is_last) version_ = version;
+  return true;
+}
+
+bool File::JoinLayers(const std::vector<std::string>& overlays, std::unique_ptr<PooledFile> joined) {
+  std::vector<std::shared_ptr<Layer>> former;  // let go outside the lock
+  auto layer = std::make_shared<Layer>();
+  const auto is_one = [&overlays](const std::shared_ptr<Layer>& each) {
+    return each->file != nullptr && std::find(overlays.begin(), overlays.end(), each->file->path()) != overlays.end();
+  };
+  std::lock_guard lock(mutex_);
+  const auto first = std::find_if(frozen_.begin(), frozen_.end(), is_one);
+  if (first == frozen_.end()) return false;
+  const auto end = std::find_if(frozen_.rbegin(), frozen_.rend(), is_one).base();
+  for (auto at = first; at != end; ++at) {
+    const Layer& each = **at;
+    // Only the size or times were changed by one without a file.
+    if (each.version == 0 || each.is_in_flight || (each.file != nullptr && !is_one(*at))) return false;
+    for (const ByteRange& range : each.extents.Ranges()) layer->extents.Add(range.offset, range.length);
+  }
+  if (joined == nullptr && !layer->extents.IsEmpty()) return false;
+  const Layer& last = **(end - 1);
+  layer->file = std::move(joined);
+  layer->floor_bytes = last.floor_bytes;
+  layer->version = last.version;
+  layer->commit = last.commit;
+  layer->is_handed_over = true;
+  former.assign(first, end);
+  *first = layer;
+  frozen_.erase(first + 1, end);
   return true;
 }
 

@@ -2,10 +2,12 @@
 // The newest layer is written to; a commit freezes it. Layers stay readable until the agent has merged them into a new
 // base (Rebase).
 //
-// Locks: io_mutex_ (writers, truncations and freezing, held across pwrite; never taken on the agent's thread) before
-// mutex_ (the lists and numbers; held for no system call). DriveCore's mutex may be held when mutex_ is taken, never
-// io_mutex_. Nothing is called out of mutex_ but the `send` of BeginCommit, which may take the request table's leaf.
-// Members under "core" belong to DriveCore and its mutex.
+// Writers, truncations and freezing take turns, which last as long as a pwrite does. Programs wait for theirs. Whoever
+// must not wait, as the agent's thread, leaves what it has to do to the one whose turn it is (InTurn).
+//
+// Locks: mutex_ (the lists and numbers; held for no system call). DriveCore's mutex may be held when mutex_ is taken;
+// it is not taken in a turn, nor held by whoever waits for one. Nothing is called out of mutex_ but the `send` of
+// BeginCommit, which may take the request table's leaf. Members under "core" belong to DriveCore and its mutex.
 #ifndef RUNNEL_DRIVE_CONTENT_OPEN_FILES_H_
 #define RUNNEL_DRIVE_CONTENT_OPEN_FILES_H_
 
@@ -20,6 +22,7 @@
 #include "extent_map.h"
 #include "pooled_file.h"
 #include "src/drive/drive.h"
+#include "src/drive/threads/turns.h"
 
 namespace runnel::drive {
 
@@ -102,6 +105,10 @@ class File {
   // *written ≤ size bytes were taken. `must_be_whole`: nobody hears that it was fewer, so that is a failure.
   Kind Write(const char* data, size_t size, uint64_t offset, int64_t now_ns, bool must_be_whole, size_t* written);
   Kind Truncate(uint64_t size_bytes, int64_t now_ns);
+  // Truncates in a turn, to a size that a file may have.
+  void Cut(uint64_t size_bytes, int64_t now_ns);
+  // Does it in a turn, without waiting for that: see Turns.
+  void InTurn(std::function<void()> act, std::function<void()> after) { turns_.Do(std::move(act), std::move(after)); }
   // fallocate(2) for the modes above and 0; kUnsupported for others.
   Kind Allocate(int mode, uint64_t offset, uint64_t length, int64_t now_ns);
   // True when it was kept for the next commit; false: nothing is dirty, the agent is to be asked.
@@ -110,7 +117,7 @@ class File {
 
   // Freezes what is dirty into *message and calls `send` (which enters it in the request table) before anyone can see
   // it in flight; or has `waiter` (if not 0) wait for the commit in flight; or says that there is nothing to do. The
-  // message's id names the commit.
+  // message's id names the commit. In a turn.
   CommitStep BeginCommit(Message* message, uint64_t waiter, const std::function<void()>& send);
   // The data that the commit in flight saves stays readable when the agent removes its overlays. Before EndCommit,
   // under no lock.
@@ -120,6 +127,9 @@ class File {
   // The layers up to those of a commit that has ended are of that version now, which was not known when it ended: its
   // failure was told, or another version. False: they have been sent with a later one, or merged.
   bool Saved(uint64_t commit, uint64_t version);
+  // The layers with these overlays, whose commits have ended, lie in one file now (null: nothing of them shows), and
+  // are one. False: it does not have them, one after another; nothing has changed.
+  bool JoinLayers(const std::vector<std::string>& overlays, std::unique_ptr<PooledFile> joined);
   // A waiter gave up; the commit goes on. True when nobody waits for it any longer; *commit is its id.
   bool LeaveCommit(uint64_t waiter, uint64_t* commit);
   bool NeedsCommit() const;
@@ -140,7 +150,7 @@ class File {
   bool OnlyAddsLocked() const;
 
   const CoreSettings& settings_;
-  std::mutex io_mutex_;
+  Turns turns_;
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Layer>> frozen_;  // oldest first
   std::shared_ptr<Layer> active_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "drive_core.h"
+#include "src/drive/content/overlay_file.h"
 
 namespace runnel::drive {
 namespace {
@@ -237,6 +238,23 @@ bool DriveCore::Rebase(uint64_t file, uint64_t content) {
   ContentPtr base = contents_.Find(content);
   if (found == files_.end() || base == nullptr) return false;
   return found->second->Rebase(std::move(base));
+}
+
+bool DriveCore::JoinLayers(uint64_t file, const std::vector<std::string>& overlays, const std::string& path) {
+  std::unique_ptr<PooledFile> joined;
+  if (!path.empty()) {
+    UniqueFd fd;
+    const auto open = [&path](int* to) { return OpenContentFile(path, to); };
+    if (PooledFile::OpenReclaiming(open, &fd) != Kind::kNone) return false;
+    joined = std::make_unique<PooledFile>(path, false, std::move(fd));
+    // The agent removes it when it has joined it with others, or its content has been sent.
+    if (joined->Pin() != Kind::kNone) return false;
+  }
+  std::unique_lock lock(mutex_);
+  const auto found = files_.find(file);
+  const FilePtr open_file = found == files_.end() ? nullptr : found->second;
+  lock.unlock();
+  return open_file != nullptr && open_file->JoinLayers(overlays, std::move(joined));
 }
 
 Statistics DriveCore::GetStatistics() {

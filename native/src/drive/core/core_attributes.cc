@@ -54,16 +54,24 @@ void DriveCore::SetAttributesOf(ReplyPtr reply, uint64_t id, Handle* handle, con
     kernel_node->MakeRare().atime_set_ns = front_->NowWallNs();
   }
   const uint64_t node = kernel_node->node;
-  if (file == nullptr || (set.set & Message::kSize) == 0) {
-    lock.unlock();
-    return SetRest(reply, id, node, file, set);
+  if (file == nullptr && (set.set & Message::kSize) != 0) {
+    // Posts it, since it may be an edit by then, which waits for its turn.
+    const auto again = [=, this] { front_->Post([=, this] { SetAttributesOf(reply, id, nullptr, set); }); };
+    if (WaitsForCut(&lock, reply, node, Op::kSetattr, again)) return;
+    cuts_.Begin(node);
   }
+  lock.unlock();
+  if (file == nullptr || (set.set & Message::kSize) == 0) return SetRest(reply, id, node, file, set);
   // A file that is open here, if only for reading, is cut as an edit of it, so that its readers see what the program
   // did.
-  const bool has_writers = file->writers > 0 || file->is_removed;
-  lock.unlock();
   if (const Kind error = file->Truncate(set.size_bytes, front_->NowWallNs()); error != Kind::kNone)
     return reply->Error(error);
+  lock.lock();
+  const bool has_ended = file->has_ended;
+  const bool has_writers = file->writers > 0 || file->is_removed;
+  lock.unlock();
+  // The last program has closed it meanwhile: nobody will commit what was cut of it.
+  if (has_ended) return SetAttributesOf(reply, id, nullptr, set);
   SetAttributes rest = set;
   rest.set &= static_cast<uint8_t>(~Message::kSize);
   if (has_writers) return SetRest(reply, id, node, file, rest);
@@ -104,12 +112,52 @@ void DriveCore::SetRest(const ReplyPtr& reply, uint64_t id, uint64_t node, const
                      .mtime_ns = set.mtime_ns,
                      .size_bytes = set.size_bytes,
                      .set = set.set};
-  AskAgent(reply, std::move(message), [this, reply, id, file, set, is_cut, allocated_bytes](const Answer& answer) {
+  AskAgent(reply, std::move(message),
+           [this, reply, id, node, file, set, is_cut, allocated_bytes](const Answer& answer) {
+             if (answer.error != Kind::kNone) {
+               reply->Error(answer.error);
+             } else {
+               if (is_cut) KeepAllocated(id, set.size_bytes, allocated_bytes);
+               if (file != nullptr && (set.set & Message::kMtime) != 0) file->SetMtime(set.mtime_ns);
+               ReplyAttributes(reply, id);
+             }
+             if (is_cut) EndCut(node);
+           });
+}
+
+bool DriveCore::WaitsForCut(std::unique_lock<std::mutex>* lock, const ReplyPtr& reply, uint64_t node, Op op,
+                            std::function<void()> then) {
+  if (!cuts_.IsUnderWay(node)) return false;
+  lock->unlock();
+  const uint64_t waiter = requests_.NewId();
+  auto resume = [reply, then = std::move(then)](const Answer& answer) {
     if (answer.error != Kind::kNone) return reply->Error(answer.error);
-    if (is_cut) KeepAllocated(id, set.size_bytes, allocated_bytes);
-    if (file != nullptr && (set.set & Message::kMtime) != 0) file->SetMtime(set.mtime_ns);
-    ReplyAttributes(reply, id);
-  });
+    then();
+  };
+  auto abandon = [this, node, waiter](bool) {
+    std::lock_guard held(mutex_);
+    cuts_.Leave(node, waiter);
+  };
+  if (!requests_.Wait(waiter, {reply, requests_.DeadlineOf(op), resume, abandon})) {
+    reply->Error(Kind::kIo);
+    return true;
+  }
+  lock->lock();
+  const bool has_joined = cuts_.Join(node, waiter);
+  lock->unlock();
+  if (has_joined) {
+    requests_.Release(waiter);
+  } else {
+    requests_.Resume(waiter, {});
+  }
+  return true;
+}
+
+void DriveCore::EndCut(uint64_t node) {
+  std::unique_lock lock(mutex_);
+  const std::vector<uint64_t> waiters = cuts_.End(node);
+  lock.unlock();
+  for (const uint64_t waiter : waiters) requests_.Resume(waiter, {});
 }
 
 uint64_t DriveCore::AllocatedBefore(uint64_t id) {

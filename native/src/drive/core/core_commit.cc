@@ -56,22 +56,28 @@ void DriveCore::Commit(const ReplyPtr& reply, FilePtr file, CommitReason reason,
     if (!requests_.Wait(waiter, {reply, deadline_ms, resume, abandon})) return done(Kind::kIo);
     if (reply != nullptr && reason == CommitReason::kFlush) reply->WatchCaller(waiter);
   }
-  Message message = {.id = requests_.NewId(),
-                     .caller = caller,
-                     .reason = reason,
-                     .read_before = read_before == file->node ? 0 : read_before};
-  const File::CommitStep step = file->BeginCommit(&message, waiter, [&] {
-    is_sender->store(true);
-    CountPassed(Op::kCommit);
-    requests_.Ask(std::move(message), [this, file](const Answer& answer) { OnCommitted(file, answer); });
+  const auto message = std::make_shared<Message>();
+  *message = {.id = requests_.NewId(),
+              .caller = caller,
+              .reason = reason,
+              .read_before = read_before == file->node ? 0 : read_before};
+  const auto step = std::make_shared<File::CommitStep>(File::CommitStep::kClean);
+  const auto begin = [this, file, message, waiter, is_sender, step] {
+    *step = file->BeginCommit(message.get(), waiter, [&] {
+      is_sender->store(true);
+      CountPassed(Op::kCommit);
+      requests_.Ask(std::move(*message), [this, file](const Answer& answer) { OnCommitted(file, answer); });
+    });
+  };
+  file->InTurn(begin, [this, waiter, is_sender, step] {
+    if (waiter == 0) return;
+    if (*step == File::CommitStep::kClean) {
+      is_sender->store(true);
+      requests_.Resume(waiter, {});
+    } else {
+      requests_.Release(waiter);
+    }
   });
-  if (waiter == 0) return;
-  if (step == File::CommitStep::kClean) {
-    is_sender->store(true);
-    requests_.Resume(waiter, {});
-  } else {
-    requests_.Release(waiter);
-  }
 }
 
 void DriveCore::CommitDirty(uint64_t ticket) {
@@ -148,11 +154,15 @@ bool DriveCore::Saved(uint64_t file, uint64_t commit, uint64_t version, bool is_
 }
 
 void DriveCore::Release(Handle* handle) {
+  {
+    // An open that was given to nobody may be released by the end of the drive as well.
+    std::lock_guard lock(mutex_);
+    if (handles_.erase(handle) == 0) return;
+  }
   ConfirmPages(handle);
   const FilePtr file = handle->file;
   {
     std::lock_guard lock(mutex_);
-    handles_.erase(handle);
     --file->handles;
     if (handle->can_write) --file->writers;
   }

@@ -76,8 +76,11 @@ void DriveCore::FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& re
   if ((flags & O_ACCMODE) != O_WRONLY && file->GetState().size_bytes > 0) last_read_.Note(thread, file->node);
   Handle* handle = AddHandleLocked(file, flags, keeps_cache);
   lock.unlock();
-  if ((flags & O_TRUNC) != 0) file->Truncate(0, front_->NowWallNs());
-  if (!reply->Opened(handle, keeps_cache)) Release(handle);
+  const auto give = [this, reply, handle, keeps_cache] {
+    if (!reply->Opened(handle, keeps_cache)) Release(handle);
+  };
+  if ((flags & O_TRUNC) == 0) return give();
+  file->InTurn([this, file] { file->Cut(0, front_->NowWallNs()); }, give);
 }
 
 // After an ESTALE the kernel walks the path once more. When no lookup comes before the OPEN that follows, there is no
@@ -116,7 +119,24 @@ void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
     NoteAskedLocked(id, thread, now_ms);
     return Refuse(&lock, reply, Kind::kStale);
   }
-  const Entry* entry = entries_.FindNode(kernel_node->node);
+  OpenWith(std::move(lock), reply, id, flags, which);
+}
+
+void DriveCore::OpenAgain(const ReplyPtr& reply, uint64_t id, int flags, Try which) {
+  OpenWith(std::unique_lock(mutex_), reply, id, flags, which);
+}
+
+void DriveCore::OpenWith(std::unique_lock<std::mutex> lock, const ReplyPtr& reply, uint64_t id, int flags, Try which) {
+  const int64_t now_ms = front_->NowBootMs();
+  const int32_t thread = reply->GetCaller().pid;
+  KernelNode* kernel_node = nodes_.Find(id);
+  if (kernel_node == nullptr) return Refuse(&lock, reply, Kind::kStale);
+  const uint64_t node = kernel_node->node;
+  if (kernel_node->file == nullptr && WaitsForCut(&lock, reply, node, Op::kOpen, [this, reply, id, flags, which] {
+        OpenAgain(reply, id, flags, which);
+      }))
+    return;
+  const Entry* entry = entries_.FindNode(node);
   if (entry == nullptr) entry = RemovedLocked(*kernel_node, now_ms);
   const bool is_known = entry != nullptr && HasLease(now_ms);
   bool is_stale = false;
@@ -129,7 +149,7 @@ void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
     return Refuse(&lock, reply, Kind::kStale);
   }
   if (file == nullptr && is_known) {
-    ContentPtr content = contents_.FindVersion(kernel_node->node, entry->version);
+    ContentPtr content = contents_.FindVersion(node, entry->version);
     if (content != nullptr || entry->size_bytes == 0)
       file = AttachLocked(*kernel_node, entry->version, std::move(content));
   }
@@ -137,13 +157,17 @@ void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
     CountNative(Op::kOpen);
     return FinishOpen(std::move(lock), reply, *kernel_node, std::move(file), flags);
   }
-  Message message = {.op = Op::kOpen,
-                     .node = kernel_node->node,
-                     .wants_write = WantsWrite(flags),
-                     .truncates = (flags & O_TRUNC) != 0};
+  Message message = {
+      .op = Op::kOpen, .node = node, .wants_write = WantsWrite(flags), .truncates = (flags & O_TRUNC) != 0};
+  const uint64_t begun = cuts_.BeginOpen(node);
   lock.unlock();
-  AskAgent(reply, std::move(message),
-           [this, reply, id, flags, which](const Answer& answer) { OnOpened(reply, id, flags, which, answer); });
+  AskAgent(reply, std::move(message), [this, reply, id, node, begun, flags, which](const Answer& answer) {
+    std::unique_lock held(mutex_);
+    const bool was_cut = cuts_.EndOpen(node, begun);
+    held.unlock();
+    if (!was_cut || answer.error != Kind::kNone) return OnOpened(reply, id, flags, which, answer);
+    OpenAgain(reply, id, flags, which);
+  });
 }
 
 void DriveCore::OnOpened(const ReplyPtr& reply, uint64_t id, int flags, Try which, const Answer& answer) {

@@ -4,7 +4,7 @@
 // Threads: every method may be called from any thread and none waits for the agent or the kernel. Reads and writes of
 // cache and overlay files happen on the thread that brings the request, or in Front::Post; never on the agent's. Locks:
 // mutex_ (tables, kernel nodes, the "core" members of File) before File::mutex_, Content::mutex_ and the request
-// table's, which are leaves. File::io_mutex_ is taken without mutex_. No Reply is called and nothing posted runs under
+// table's, which are leaves. A turn of a File is taken without mutex_. No Reply is called and nothing posted runs under
 // a lock. How much cache and overlay files take on disk is looked up under mutex_ (open, fstat, a bounded number of
 // lseek); nothing else that asks the system is.
 //
@@ -29,6 +29,7 @@
 #include "src/drive/content/content.h"
 #include "src/drive/content/open_files.h"
 #include "src/drive/drive.h"
+#include "src/drive/tables/cuts.h"
 #include "src/drive/tables/entry_table.h"
 #include "src/drive/tables/held_xattrs.h"
 #include "src/drive/tables/kernel_nodes.h"
@@ -141,6 +142,7 @@ class DriveCore {
   void SetDeadlineMin(uint32_t delay_ms) { requests_.SetDeadlineMin(delay_ms); }
   void Heartbeat(int64_t late_ms) { requests_.Heartbeat(late_ms); }
   bool Rebase(uint64_t file, uint64_t content);
+  bool JoinLayers(uint64_t file, const std::vector<std::string>& overlays, const std::string& path);
   bool Saved(uint64_t file, uint64_t commit, uint64_t version, bool is_elsewhere);
   // Commits every file with unsaved writes, for nobody in particular. A notice kCommitted says when what was written
   // before has been answered.
@@ -261,6 +263,9 @@ class DriveCore {
   FilePtr AttachLocked(KernelNode& kernel_node, uint64_t version, ContentPtr base);
   void FinishOpen(std::unique_lock<std::mutex> lock, const ReplyPtr& reply, KernelNode& kernel_node, FilePtr file,
                   int flags);
+  void OpenWith(std::unique_lock<std::mutex> lock, const ReplyPtr& reply, uint64_t id, int flags, Try which);
+  // Begins an open anew, of which the kernel makes no other try.
+  void OpenAgain(const ReplyPtr& reply, uint64_t id, int flags, Try which);
   void OnOpened(const ReplyPtr& reply, uint64_t id, int flags, Try which, const Answer& answer);
   // The range that was absent from a content when the agent last said that it had come.
   struct Missed {
@@ -283,6 +288,11 @@ class DriveCore {
 
   // Bytes of disk of what stat shows with that size: what is known here of its holes.
   uint64_t AllocatedLocked(const KernelNode& kernel_node, const Entry& entry, uint64_t size_bytes) const;
+  // Has the reply wait while the agent cuts the node's file, and then calls `then`, on the agent's thread. False: it
+  // does not, and the lock is still held.
+  bool WaitsForCut(std::unique_lock<std::mutex>* lock, const ReplyPtr& reply, uint64_t node, Op op,
+                   std::function<void()> then);
+  void EndCut(uint64_t node);
   // A file that is not open here is cut by the agent: how much it took before, and what is left of that.
   uint64_t AllocatedBefore(uint64_t id);
   void KeepAllocated(uint64_t id, uint64_t size_bytes, uint64_t allocated_bytes);
@@ -307,6 +317,7 @@ class DriveCore {
   ContentTable contents_;
   HeldXattrs held_xattrs_;
   LastRead last_read_;
+  Cuts cuts_;
   std::unordered_map<uint64_t, FilePtr> files_;
   std::unordered_set<Handle*> handles_;
   std::unordered_set<FolderHandle*> folder_handles_;

@@ -13,6 +13,7 @@ import type { BaseUsers, Sender, SentContent } from "../../transfer/send-content
 import type { Operations } from "../../wire/operations.ts";
 import type { Bases } from "./bases.ts";
 import type { Contents } from "../contents.ts";
+import type { JoinedLayers, LayerJoins } from "./join-layers.ts";
 import type { LikelyBases } from "./likely-bases.ts";
 import type { RequestOfOp } from "../request-of-op.ts";
 import type { Lineage, Saves } from "./saves.ts";
@@ -31,6 +32,7 @@ export interface CommitsDeps {
   saves: Saves;
   bases: Bases;
   unsent: UnsentSaves;
+  joins: LayerJoins;
   writeBack: WriteBack;
   clock: Clock;
   epoch(): string;
@@ -90,11 +92,12 @@ export class Commits {
         return false;
       });
       const isInTurn = mayBegin || failure !== undefined;
+      await using joined = isInTurn ? await this.#joinBelow(change) : undefined;
       for (let rest = this.#atRest(change, isInTurn); rest !== undefined; rest = this.#atRest(change, isInTurn))
         await rest;
       using entered = failure === undefined ? writeBack.enter(node, mayBegin) : writeBack.outbox.expect();
       if (entered !== undefined) {
-        await this.#saveInTurn(change, isDurable, failure === undefined ? committed : undefined);
+        await this.#saveInTurn(change, { isDurable, joined }, failure === undefined ? committed : undefined);
         // It waits behind a change that cannot be sent, and its program hears of that.
         if (failure !== undefined) throw failure;
         return;
@@ -121,23 +124,34 @@ export class Commits {
 
   /** @throws Gone */
   #lineageOf({ file, node, baseVersion }: Change, isInTurn: boolean): Lineage {
-    const { saves, tree } = this.#deps;
+    const { saves, tree, journal } = this.#deps;
     const lineage = saves.lineage(file, tree.real(node), baseVersion);
-    if (lineage === undefined)
+    // A content under which layers were joined is nobody's: its files are gone.
+    const isHere = lineage?.below?.layers.every((layer) => journal.names(layer.file)) ?? true;
+    if (lineage === undefined || !isHere)
       throw new RunnelError("Gone", "commit", "The unsent content that was edited has been given up.");
     const { follows, replaces } = lineage;
     if (isInTurn || follows === undefined) return lineage;
     return { ...lineage, follows: undefined, replaces: [...replaces, follows] };
   }
 
+  /** Joins layers of what it is an edit of, and is not sent. */
+  async #joinBelow(change: Change): Promise<JoinedLayers | undefined> {
+    const { below } = this.#lineageOf(change, true);
+    return below && this.#deps.joins.join(below, change.baseVersion);
+  }
+
   /** The program has its answer, if any, when the journal has the content, which is sent in its turn. */
   async #saveInTurn(
     change: Change,
-    isDurable: boolean,
+    { isDurable, joined }: { isDurable: boolean; joined: JoinedLayers | undefined },
     committed: ((result: { version: number }) => void) | undefined,
   ): Promise<void> {
     const { saves, unsent, writeBack, tree } = this.#deps;
-    const lineage = this.#lineageOf(change, true);
+    const known = this.#lineageOf(change, true);
+    // It may have been sent meanwhile, or be an edit of what it was sent after.
+    const below = joined === undefined || known.below?.layers !== joined.of ? undefined : joined.inPlaceIn(known.below);
+    const lineage = below === undefined ? known : { ...known, below };
     let save: Save | undefined;
     try {
       save = saves.begin((n) => this.#recordOf(lineage, change, n), change.file, lineage.follows);
@@ -149,10 +163,15 @@ export class Commits {
       await this.#failed(change, save, error, refusal);
       throw refusal ?? error;
     }
+    if (below !== undefined) {
+      saves.joined(change.baseVersion, below);
+      joined?.recorded(change.file);
+    }
     if (!(await unsent.keepInTurn(save))) return committed?.({ version: lineage.baseVersion });
     save.isToldFailed = committed === undefined && save.file !== 0;
     committed?.({ version: save.shownAs });
     writeBack.add(save);
+    writeBack.outbox.replaced(lineage.replaces);
   }
 
   async #saveOver(change: Change, committed: (result: { version: number }) => void): Promise<void> {

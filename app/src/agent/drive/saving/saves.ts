@@ -167,6 +167,17 @@ export class Saves {
     if (shown !== undefined) shown.record = save.record;
   }
 
+  /** Lists the layers of a shown content. */
+  layersShown(version: number): JournalCommit["layers"] {
+    return this.#shown.get(version)?.record.layers ?? [];
+  }
+
+  /** Gives what is saved over a shown content a record of the same content, of fewer layers: the former ones go. */
+  joined(version: number, record: JournalCommit): void {
+    const shown = this.#shown.get(version);
+    if (shown !== undefined) shown.record = record;
+  }
+
   isShown(version: number): boolean {
     const save = this.#shown.get(version)?.save;
     return save?.shownAs === version && isKept(save);

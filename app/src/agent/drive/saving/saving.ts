@@ -7,12 +7,13 @@ import type { Transfers } from "../../view/transfers.ts";
 import { Bases } from "./bases.ts";
 import { Commits, type CommitsDeps } from "./commits.ts";
 import { ConflictCopies } from "./conflict-copies.ts";
+import { LayerJoins } from "./join-layers.ts";
 import { Saves } from "./saves.ts";
 import { UnsentContents } from "./unsent-contents.ts";
 import { DriveUnsentFiles } from "./unsent-files.ts";
 import { UnsentSaves, type UnsentDeps } from "./unsent.ts";
 
-type Made = "sender" | "saves" | "bases" | "unsent" | "copies" | "contents" | "takeSent";
+type Made = "sender" | "saves" | "bases" | "unsent" | "copies" | "contents" | "takeSent" | "joins";
 
 export interface SavingDeps extends Omit<UnsentDeps, Made>, Omit<CommitsDeps, Made> {
   pauses: Passages;
@@ -48,6 +49,7 @@ export function wireSaving(deps: SavingDeps): SavingServices {
   const takeSent: UnsentDeps["takeSent"] = (save, sent) => commits.takeSentLater(save, sent);
   const unsent = new UnsentSaves({ ...deps, sender, saves, bases, copies, contents, takeSent });
   const unsentFiles = new DriveUnsentFiles({ ...deps, unsent, bases, downloads });
-  const commits = new Commits({ ...deps, sender, saves, bases, unsent });
+  const joins = new LayerJoins({ ...deps, filesInUse: (but) => unsentContents.filesInUse(but) });
+  const commits = new Commits({ ...deps, sender, saves, bases, unsent, joins });
   return { saves, commits, unsent, unsentContents, unsentFiles };
 }

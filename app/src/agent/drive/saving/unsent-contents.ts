@@ -121,6 +121,21 @@ export class UnsentContents {
     }
   }
 
+  /**
+   * Lists the files of the journal that the drive has as contents, and those of which contents are that programs may
+   * save an edit of: of all but that version.
+   */
+  async filesInUse(but: number): Promise<Set<string>> {
+    this.clean();
+    const files = new Set<string>();
+    for (const [version, giving] of this.#given) {
+      const given = await giving.catch(() => undefined);
+      const layers = version === but ? [] : this.#deps.saves.layersShown(version);
+      for (const { file } of [...(given === undefined ? [] : [given]), ...layers]) files.add(file);
+    }
+    return files;
+  }
+
   /** Releases a content that is given up. @returns false when a program has it open. */
   release({ shownAs }: Save): boolean {
     const giving = this.#given.get(shownAs);
