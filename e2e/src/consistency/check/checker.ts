@@ -161,7 +161,9 @@ class Checker {
   private isAt({ seq, op, bindings }: Committed, path: string): boolean {
     const now = this.truth.nodesAt(path, seq, seq);
     if (op === "remove") return now.size === 0 && this.truth.nodesAt(path, seq - 1, seq - 1).size > 0;
-    return bindings.some(({ node }) => node !== 0 && now.has(node));
+    // A file may have another name there from before.
+    const folders = this.truth.nodesAt(folderOf(path).slice(0, -1), seq, seq);
+    return bindings.some(({ folder, node }) => node !== 0 && now.has(node) && folders.has(folder));
   }
 
   /** Says whether somebody else removed first what a program was told is removed, perhaps without its hearing of it. */
