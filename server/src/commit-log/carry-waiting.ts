@@ -3,6 +3,7 @@
 import type { Log, RecordPlace } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 import type { OperationPaths, Passed } from "../meta/meta-store.ts";
+import { type PathMove, movedByAll } from "./path-moves.ts";
 import { commitsAt, dataPlace, decodeRecord, encodeRecord } from "./record.ts";
 import type { CommitRecord, CopyRecord } from "./record.ts";
 
@@ -15,11 +16,8 @@ export interface Carried {
   moved: ReadonlyMap<string, RecordPlace>;
 }
 
-interface Rename {
+interface Rename extends PathMove {
   seq: number;
-  from: string;
-  to: string;
-  isExchange: boolean;
 }
 
 interface Waiting {
@@ -91,7 +89,7 @@ function noteRename(renames: Map<number, Rename>, { seq, operation, paths }: Com
 /** Returns the paths that are meant once these renames were done. */
 function followed(paths: OperationPaths, renames: readonly Rename[]): OperationPaths {
   const inOrder = renames.toSorted((one, other) => one.seq - other.seq);
-  const now = (path: string): string => inOrder.reduce(follow, path);
+  const now = (path: string): string => movedByAll(inOrder, path);
   return {
     ...paths,
     path: now(paths.path),
@@ -99,13 +97,4 @@ function followed(paths: OperationPaths, renames: readonly Rename[]): OperationP
     names: paths.names.map(now),
     sources: paths.sources.map(({ node, path }) => ({ node, path: now(path) })),
   };
-}
-
-function follow(path: string, { from, to, isExchange }: Rename): string {
-  if (isAt(path, from)) return to + path.slice(from.length);
-  return isExchange && isAt(path, to) ? from + path.slice(to.length) : path;
-}
-
-function isAt(path: string, place: string): boolean {
-  return path === place || path.startsWith(`${place}/`);
 }

@@ -1,15 +1,13 @@
 // Places where the commits of a log put things, and whether what lies there is theirs. Reads only.
+import { movedBy } from "../../../commit-log/path-moves.ts";
 import type { SalvageCommit } from "./salvage-log.ts";
 import type { FoundEntry } from "../disk/found.ts";
 import type { SalvageTree } from "./salvage-tree.ts";
 import { stateOf } from "./salvage-tree.ts";
 
 /** Path after the rename `commit` of the name that it concerns, when it was `path` before. */
-function movedBy({ operation, from, path: to }: SalvageCommit, path: string): string {
-  if (operation.op !== "rename" || from === "") return path;
-  if (path === from) return to;
-  if (path.startsWith(`${from}/`)) return to + path.slice(from.length);
-  return operation.how === "exchange" && path === to ? from : path;
+function movedByCommit({ operation, from, path: to }: SalvageCommit, path: string): string {
+  return operation.op === "rename" ? movedBy({ from, to, isExchange: operation.how === "exchange" }, path) : path;
 }
 
 /**
@@ -25,7 +23,7 @@ export function placesSince(
   const places = new Map([[path, index]]);
   for (let at = index + 1; at < commits.length; at++) {
     const before = path;
-    path = movedBy(commits[at] as SalvageCommit, path);
+    path = movedByCommit(commits[at] as SalvageCommit, path);
     if (path === before) continue;
     const first = places.get(path) ?? at;
     places.delete(path);
@@ -38,7 +36,7 @@ export function placesSince(
 export function nameAfter(commit: SalvageCommit, later: readonly SalvageCommit[]): string | undefined {
   let path = commit.path;
   for (const each of later) {
-    const moved = movedBy(each, path);
+    const moved = movedByCommit(each, path);
     if (moved === path && bindsName(each, path)) return undefined;
     path = moved;
   }

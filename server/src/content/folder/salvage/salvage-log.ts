@@ -3,6 +3,7 @@
 import type { Change, Log, RecordPlace } from "@runnel/shared";
 import type { ExternalOperation, Operation, OperationResult } from "../../../meta/meta-store.ts";
 import { handleKey } from "../disk/same-file.ts";
+import { type PathMove, movedByAll } from "../../../commit-log/path-moves.ts";
 import { commitsAt, dataPlace, decodeRecord, isExternal } from "../../../commit-log/record.ts";
 import type { CommitRecord, CopyRecord } from "../../../commit-log/record.ts";
 
@@ -68,7 +69,8 @@ class Reader {
   readonly made = new Map<number, IntentFile>();
   readonly owners = new Map<string, number>();
   readonly foreign = new Map<number, ForeignChange>();
-  readonly renames: { seq: number; from: string; path: string }[] = [];
+  /** Renames by other programs, in the order of the log. */
+  readonly renames: (PathMove & { seq: number })[] = [];
 
   take(record: CommitRecord | CopyRecord, data: RecordPlace): void {
     const { change, operation, result, wallNs, seq } = record;
@@ -96,7 +98,8 @@ class Reader {
     if (operation.op === "externalRename" || operation.op === "externalRemove") last.name = seq;
     if (operation.op === "externalWrite" || operation.op === "externalRemove") last.content = seq;
     if (operation.op === "externalAttributes" || operation.op === "externalWrite") last.attributes = seq;
-    if (operation.op === "externalRename") this.renames.push({ seq, ...paths });
+    if (operation.op === "externalRename")
+      this.renames.push({ seq, from: paths.from, to: paths.path, isExchange: false });
     this.foreign.set(node, last);
   }
 
@@ -126,13 +129,8 @@ class Reader {
   }
 
   pathNow(path: string, asOf: number): string {
-    let now = path;
-    for (const rename of this.renames) {
-      if (rename.seq <= asOf || rename.from === "") continue;
-      if (now === rename.from) now = rename.path;
-      else if (now.startsWith(`${rename.from}/`)) now = rename.path + now.slice(rename.from.length);
-    }
-    return now;
+    const since = this.renames.filter(({ seq }) => seq > asOf);
+    return movedByAll(since, path);
   }
 }
 
