@@ -30,7 +30,7 @@ export class Attachment implements FeedSender {
   hearsOfNotices = false;
   /** It understands which folders others have write leases on (W192). */
   hearsOfOthers = false;
-  readonly gate: LeaseGate;
+  #gate: LeaseGate | undefined;
   /** Resolves when the client has been told that it is attached: what it asked for before that waits (W130). */
   answered: Promise<void> = Promise.resolve();
   #transfers: AttachmentTransfers | undefined;
@@ -58,12 +58,15 @@ export class Attachment implements FeedSender {
     this.instance = instance;
     this.order = new OperationOrder(volume.meta, instance, deps.failures);
     this.right = right;
-    this.gate = new LeaseGate({
-      volume,
-      instance,
+  }
+
+  get gate(): LeaseGate {
+    return (this.#gate ??= new LeaseGate({
+      volume: this.volume,
+      instance: this.instance,
       holder: () => this.holder,
       hearsOfOthers: () => this.hearsOfOthers,
-    });
+    }));
   }
 
   get transfers(): AttachmentTransfers {
