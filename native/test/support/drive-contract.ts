@@ -367,6 +367,14 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
       await program.close(reader);
     });
 
+    async function isCutTo4(fd: number, path: string): Promise<void> {
+      const { program } = rig;
+      expect((await program.fstat(fd)).sizeBytes).toBe(4);
+      await program.write(fd, 6, bytes("end"));
+      await program.close(fd);
+      expect(await agentText(path)).toBe("0123\0\0end");
+    }
+
     test("what is opened while the agent cuts it is opened as it is then: what was cut stays so", async () => {
       const { agent, program } = rig;
       for (const isCached of [true, false]) {
@@ -381,11 +389,7 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
         await Promise.race([opening, rig.until(async () => (await agent.statistics()).pendingRequests === 2)]);
         await agent.release();
         await cutting;
-        const fd = await opening;
-        expect((await program.fstat(fd)).sizeBytes).toBe(4);
-        await program.write(fd, 6, bytes("end"));
-        await program.close(fd);
-        expect(await agentText(path)).toBe("0123\0\0end");
+        await isCutTo4(await opening, path);
       }
     });
 
@@ -404,11 +408,7 @@ export function driveContract(name: string, make: (changes?: Partial<RigSettings
         if (answersFirst === "setattr") await cutting;
         await agent.release();
         await cutting;
-        const fd = await opening;
-        expect((await program.fstat(fd)).sizeBytes).toBe(4);
-        await program.write(fd, 6, bytes("end"));
-        await program.close(fd);
-        expect(await agentText(path)).toBe("0123\0\0end");
+        await isCutTo4(await opening, path);
       }
     });
 

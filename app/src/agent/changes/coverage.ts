@@ -7,6 +7,9 @@ import { isAllBelow, isAnyBelow } from "./below.ts";
 import { type OwnChange, type Queued, type TreeChange, isSave, nodesOf } from "./own-change.ts";
 import type { PendingTree } from "./pending-tree.ts";
 
+/** Attempts at a change that is to be answered before the server, while leases come and go. */
+export const EARLY_ATTEMPTS_MAX = 4;
+
 export class Coverage {
   /** Folders on which this client has a write lease now. */
   readonly #held: () => ReadonlySet<number>;

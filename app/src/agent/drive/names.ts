@@ -5,6 +5,7 @@ import type { Clock, NewAttributes, NodeState } from "@runnel/shared";
 import { RunnelError, isRunnelError, packType, checkResult } from "@runnel/shared";
 import type { OwnName } from "../changes/own-change.ts";
 import type { OwnChanges } from "../changes/own-changes.ts";
+import { EARLY_ATTEMPTS_MAX } from "../changes/coverage.ts";
 import type { WriteBack } from "../changes/write-back.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { EarlyNames, Outcome } from "./early-names.ts";
@@ -291,8 +292,6 @@ export class Names {
   }
 }
 
-/** Attempts at a change that is to be answered before the server, while leases come and go. */
-const EARLY_ATTEMPTS_MAX = 4;
 /** Attempts at a change of a name that others change at the same time. */
 const ATTEMPTS_MAX = 4;
 

@@ -3,6 +3,7 @@
 import type { Drive } from "@runnel/native/drive";
 import type { XattrChange, Xattr } from "@runnel/shared";
 import { LIMITS, RunnelError, changeXattrs, isXattrName, checkResult } from "@runnel/shared";
+import { EARLY_ATTEMPTS_MAX } from "../changes/coverage.ts";
 import type { WriteBack } from "../changes/write-back.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Session } from "../wire/session.ts";
@@ -91,6 +92,3 @@ export class Xattrs {
     return tree.pending.withOwn(node, xattrs);
   }
 }
-
-/** Attempts at a change that is to be answered before the server, while leases come and go. */
-const EARLY_ATTEMPTS_MAX = 4;

@@ -23,7 +23,7 @@ export function receivedOf(highest: number, outstanding: ReadonlySet<number>): R
 }
 
 /** @returns Infinity when there are none. */
-export function lowest(numbers: Iterable<number>): number {
+function lowest(numbers: Iterable<number>): number {
   let found = Infinity;
   for (const n of numbers) found = Math.min(found, n);
   return found;
