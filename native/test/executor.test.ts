@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DiskFile, Executor } from "@runnel/shared";
+import type { DiskFile, DiskRoot, Executor } from "@runnel/shared";
 import { executorContract } from "@runnel/shared/test/contracts/executor-contract.ts";
 import type { ExecutorUnderTest } from "@runnel/shared/test/contracts/executor-contract.ts";
 import { inlineExecutor, realDisk, threadExecutor } from "../index.ts";
@@ -11,6 +11,7 @@ import { inlineExecutor, realDisk, threadExecutor } from "../index.ts";
 function onRealFiles(
   makeExecutor: () => Executor,
   seenAs: (file: DiskFile) => DiskFile = (file) => file,
+  rootSeenAs: (root: DiskRoot) => DiskRoot = (root) => root,
 ): () => Promise<ExecutorUnderTest> {
   return async () => {
     const folder = await mkdtemp(join(tmpdir(), "runnel-executor-"));
@@ -18,6 +19,7 @@ function onRealFiles(
     const files: DiskFile[] = [];
     return {
       executor: makeExecutor(),
+      root: rootSeenAs(root),
       async makeFile(bytes) {
         const file = await root.open(`file-${files.length}`, "createNew");
         files.push(file);

@@ -108,6 +108,13 @@ export interface CoreAddon {
   digest(buffers: readonly Uint8Array[], engine?: DigestEngine): Promise<ArrayBuffer>;
   /** Offset, length, offset, length, … */
   digestFile(fd: number, ranges: readonly number[]): Promise<ArrayBuffer>;
+  /** Of files beneath a root, with ranges of each. @returns null for a file that is not there, or not all of it. */
+  digestFilesAt(
+    root: number,
+    paths: readonly string[],
+    ranges: readonly (readonly number[])[],
+    isSynced: boolean,
+  ): Promise<(ArrayBuffer | null)[]>;
   /** `pieces`: descriptor (-1 for zeros), offset, length, … `dirty`: offset, length, … */
   rechunk(
     pieces: readonly number[],

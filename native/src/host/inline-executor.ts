@@ -1,7 +1,7 @@
 // Executor that computes at once on the caller's thread and reads files through DiskFile.read: for the simulation, and
 // for files without a descriptor. The same C++ as the thread executor's, so the same results.
-import { RunnelError } from "@runnel/shared/model";
-import type { DiskFile, Executor, Piece } from "@runnel/shared";
+import { RunnelError, isRunnelError } from "@runnel/shared/model";
+import type { DiskFile, DiskRoot, Executor, Piece } from "@runnel/shared";
 import { toChunkedRange, toRechunked } from "./chunk-result.ts";
 import { coreAddon } from "./core-addon.ts";
 import type { CoreAddon } from "./core-addon.ts";
@@ -74,6 +74,27 @@ async function digestFile(core: CoreAddon, file: DiskFile, ranges: readonly { of
   return digests;
 }
 
+/** Digests the ranges of a file by its path. @returns undefined when it is not there, or too short. */
+async function digestAt(
+  core: CoreAddon,
+  root: DiskRoot,
+  { path, ranges }: Parameters<Executor["digestFiles"]>[1][number],
+  isSynced: boolean,
+): Promise<Uint8Array | undefined> {
+  try {
+    const file = await root.open(path, isSynced ? "write" : "read");
+    try {
+      if (isSynced) await file.sync(true);
+      return await digestFile(core, file, ranges);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (isRunnelError(error, "NotFound", "Stale")) return undefined;
+    throw error;
+  }
+}
+
 function digestBuffers(core: CoreAddon, buffers: readonly Uint8Array[]): Uint8Array {
   const stream = new core.DigestStream();
   const digests = new Uint8Array(buffers.length * DIGEST_BYTES);
@@ -106,6 +127,11 @@ export function inlineExecutor(): Executor {
     rechunk: (...edit) => rechunk(core, ...edit),
     digest: async (buffers) => digestBuffers(core, buffers),
     digestFile: (file, ranges) => digestFile(core, file, ranges),
+    async digestFiles(root, files, isSynced) {
+      const digests: (Uint8Array | undefined)[] = [];
+      for (const file of files) digests.push(await digestAt(core, root, file, isSynced));
+      return digests;
+    },
     async compress(bytes, level, prefix = NO_PREFIX) {
       checkLevel(level);
       const output = core.compressNow(bytes, prefix, level);

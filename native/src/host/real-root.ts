@@ -86,6 +86,15 @@ export class RealRoot implements DiskRoot {
     return new RealFile(await gate.enter(open), () => gate.leave());
   }
 
+  /** Runs a call of the addon with the root, which has one file open at a time meanwhile. */
+  async useToOpen<T>(operation: string, call: (root: number) => Promise<T>): Promise<T> {
+    const use = (): Promise<T> => this.#held.use(operation, call);
+    if (this.#gate === undefined) return use();
+    const result = await this.#gate.enter(use);
+    this.#gate.leave();
+    return result;
+  }
+
   async makeFolder(path: string, permissions = FOLDER_PERMISSIONS): Promise<void> {
     checkName(path, "make folder");
     checkSize(permissions, "permissions");

@@ -2,9 +2,10 @@
 import type { Executor } from "@runnel/shared";
 import { toChunkedRange, toRechunked } from "./chunk-result.ts";
 import { coreAddon } from "./core-addon.ts";
-import { checkSize, flatRanges } from "./disk-arguments.ts";
+import { checkName, checkSize, flatRanges } from "./disk-arguments.ts";
 import { inlineExecutor } from "./inline-executor.ts";
 import { RealFile } from "./real-file.ts";
+import { RealRoot } from "./real-root.ts";
 import { NO_PREFIX, allocateRun, checkLevel } from "./run-arguments.ts";
 import { systemCall } from "./system-call.ts";
 
@@ -12,6 +13,29 @@ import { systemCall } from "./system-call.ts";
 function usingAll<T>(files: readonly RealFile[], call: () => Promise<T>): Promise<T> {
   const [file, ...others] = files;
   return file === undefined ? systemCall("rechunk", call()) : file.use("rechunk", () => usingAll(others, call));
+}
+
+/** Jobs that files are spread over: the disk's own queue does better with several. */
+const JOBS_MAX = 8;
+/** Files in a job at the least: to begin one costs more than to digest a small file. */
+const FILES_MIN = 8;
+
+/** Parts of a list, in order. */
+function spread<T>(files: readonly T[]): T[][] {
+  const count = Math.max(FILES_MIN, Math.ceil(files.length / JOBS_MAX));
+  return Array.from({ length: Math.ceil(files.length / count) }, (_, at) => files.slice(at * count, (at + 1) * count));
+}
+
+async function digestPart(
+  root: RealRoot,
+  files: Parameters<Executor["digestFiles"]>[1],
+  isSynced: boolean,
+): Promise<(Uint8Array | undefined)[]> {
+  for (const { path } of files) checkName(path, "digest files");
+  const paths = files.map(({ path }) => path);
+  const ranges = files.map((file) => flatRanges(file.ranges));
+  const digests = await root.useToOpen("digest files", (fd) => coreAddon().digestFilesAt(fd, paths, ranges, isSynced));
+  return digests.map((each) => (each === null ? undefined : new Uint8Array(each)));
 }
 
 export function threadExecutor(): Executor {
@@ -39,6 +63,10 @@ export function threadExecutor(): Executor {
       if (!(file instanceof RealFile)) return inline.digestFile(file, ranges);
       const flat = flatRanges(ranges);
       return new Uint8Array(await file.use("digest file", (fd) => core.digestFile(fd, flat)));
+    },
+    async digestFiles(root, files, isSynced) {
+      if (!(root instanceof RealRoot)) return inline.digestFiles(root, files, isSynced);
+      return (await Promise.all(spread(files).map((part) => digestPart(root, part, isSynced)))).flat();
     },
     async compress(bytes, level, prefix = NO_PREFIX) {
       checkLevel(level);

@@ -28,6 +28,7 @@ export async function keepCoreBusy(folder: string): Promise<void> {
   void forever(() => file.write(0, bytes));
   void forever(() => file.sync());
   void forever(() => executor.digestFile(file, [{ offset: 0, length: bytes.length }]));
+  void forever(() => executor.digestFiles(root, [{ path: "file", ranges: [{ offset: 0, length: 9 }] }], true));
   void forever(() => executor.chunkBytes(bytes));
   void forever(async () => executor.compress(new Uint8Array(100_000), 3));
 }

@@ -2,7 +2,7 @@
 // simulated). Bytes that are passed are not copied: they stay as they are until the promise settles. What it resolves
 // to is the caller's.
 import type { ChunkPreset } from "../model/chunk-presets.ts";
-import type { DiskFile } from "./disk.ts";
+import type { DiskFile, DiskRoot } from "./disk.ts";
 
 /** Compression of one run. */
 export type Encoding = "raw" | "zstd";
@@ -60,6 +60,16 @@ export interface Executor {
   digest(buffers: readonly Uint8Array[]): Promise<Uint8Array>;
   /** Reads ranges of a file and digests each: 32 bytes each. @throws Stale when a range is past the end. */
   digestFile(file: DiskFile, ranges: readonly { offset: number; length: number }[]): Promise<Uint8Array>;
+  /**
+   * Reads ranges of files in a folder and digests each as `digestFile`: far cheaper than to open many small ones.
+   * `isSynced`: their bytes are on stable storage first. @returns undefined for a file that is not there, or that is
+   * too short.
+   */
+  digestFiles(
+    root: DiskRoot,
+    files: readonly { path: string; ranges: readonly { offset: number; length: number }[] }[],
+    isSynced: boolean,
+  ): Promise<(Uint8Array | undefined)[]>;
   /**
    * zstd, against a `prefix` that the bytes resemble if there is one; resolves to undefined when the result is not
    * smaller. `level` 1–19.

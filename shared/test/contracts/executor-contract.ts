@@ -2,13 +2,14 @@
 import { createHash, randomBytes } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { CHUNK_PRESETS, presetOf } from "../../src/model/chunk-presets.ts";
-import type { DiskFile } from "../../src/host/disk.ts";
+import type { DiskFile, DiskRoot } from "../../src/host/disk.ts";
 import type { ChunkedRange, Executor } from "../../src/host/executor.ts";
 import { rechunkedRecipe } from "../../src/model/recipe.ts";
 
 export interface ExecutorUnderTest {
   executor: Executor;
-  /** An open file that holds these bytes; closed by dispose. */
+  /** A folder, and an open file in it that holds these bytes, called file-0, file-1…; closed by dispose. */
+  root: DiskRoot;
   makeFile(bytes: Uint8Array): Promise<DiskFile>;
   dispose(): Promise<void>;
 }
@@ -214,6 +215,27 @@ function describeDigests(made: () => ExecutorUnderTest): void {
     expect(hexOf(digests)).toBe(expected);
     expect(hexOf(await executor.digestFile(file, ranges))).toBe(expected);
     expect(offset).toBe(bytes.length);
+  });
+
+  test.each([true, false])("digests ranges of files by their paths, synced: %s; but of those that are not whole", async (isSynced) => {
+    const { executor, root, makeFile } = made();
+    const contents = Array.from({ length: 100 }, (_, at) => randomBytes(at * 37));
+    for (const bytes of contents) await makeFile(bytes);
+    const files = contents.map(({ length }, at) => ({
+      path: `file-${at}`,
+      ranges: [
+        { offset: 0, length },
+        { offset: at, length: length - at },
+      ],
+    }));
+    files.splice(50, 0, { path: "none", ranges: [{ offset: 0, length: 1 }] });
+    files.splice(60, 0, { path: "file-3", ranges: [{ offset: 0, length: 3 * 37 + 1 }] });
+    const digests = await executor.digestFiles(root, files, isSynced);
+    const expected: (string | undefined)[] = contents.map((bytes, at) => sha256(bytes) + sha256(bytes.subarray(at)));
+    expected.splice(50, 0, undefined);
+    expected.splice(60, 0, undefined);
+    expect(digests.map((each) => each && hexOf(each))).toEqual(expected);
+    expect(await executor.digestFiles(root, [], isSynced)).toEqual([]);
   });
 
   test("says Stale when a range is past the end", async () => {

@@ -19,6 +19,7 @@ export function zlibExecutor(turns = 1): Executor {
     rechunk: none,
     digest: none,
     digestFile: none,
+    digestFiles: none,
     async compress(bytes, level) {
       await wait();
       const packed = zstdCompressSync(bytes, { params: { [constants.ZSTD_c_compressionLevel]: level } });

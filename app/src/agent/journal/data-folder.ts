@@ -7,8 +7,7 @@ import type { JournalCommit } from "./journal.ts";
 
 type Layer = JournalCommit["layers"][number];
 
-/** Files synced at a time: the disk's own queue does better with several. */
-const SYNCS_AT_ONCE = 8;
+const DIGEST_BYTES = 32;
 
 /** A layer on stable storage, and the digest of what it holds there. */
 interface Synced {
@@ -53,20 +52,26 @@ export class DataFolder {
     return sizes;
   }
 
-  /** Brings the bytes of these files to stable storage; a missing one is reported to `missing`. */
-  async sync(files: Iterable<string>, missing: (file: string) => void): Promise<void> {
-    const queue = [...new Set(files)].filter((file) => !this.#synced.has(file));
-    const work = async (): Promise<void> => {
-      for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
-        try {
-          await this.#syncFile(file);
-        } catch (error) {
-          if (!isRunnelError(error, "NotFound")) throw error;
-          missing(file);
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(SYNCS_AT_ONCE, queue.length) }, work));
+  /**
+   * Brings the bytes of these commits to stable storage, and digests what their layers hold there [F43]. A commit is
+   * left out when not all of it is there. A layer that was here before is neither synced nor read again.
+   */
+  async bringToDisk(commits: readonly JournalCommit[]): Promise<Map<JournalCommit, Uint8Array>> {
+    const layers = commits.flatMap((commit) => commit.layers);
+    const known = new Map(layers.map((layer) => [layer, this.#knownDigest(layer)]));
+    const others = layers.filter((layer) => known.get(layer) === undefined);
+    for (const [at, digest] of (await this.#digestsOf(others, true)).entries()) {
+      const layer = others[at] as Layer;
+      known.set(layer, digest);
+      if (digest !== undefined) this.#synced.set(layer.file, { extents: layer.extents, digest });
+    }
+    const whole = new Map<JournalCommit, Uint8Array[]>();
+    for (const commit of commits) {
+      const found = commit.layers.flatMap((layer) => known.get(layer) ?? []);
+      if (found.length === commit.layers.length) whole.set(commit, found);
+    }
+    const joined = await this.#executor.digest([...whole.values()].map((each) => Buffer.concat(each)));
+    return new Map([...whole.keys()].map((commit, at) => [commit, joined.slice(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES)]));
   }
 
   async syncNames(): Promise<void> {
@@ -74,19 +79,9 @@ export class DataFolder {
   }
 
   /** Digests all that the layers of a commit hold [F43]. @returns undefined when not all of it is there. */
-  digest(commit: JournalCommit): Promise<Uint8Array | undefined> {
-    return this.#digestBy(commit, (layer) => this.#digestOf(layer));
-  }
-
-  /** The same of a commit whose files have been synced here. A layer that was digested then is not read again. */
-  digestSynced(commit: JournalCommit): Promise<Uint8Array | undefined> {
-    return this.#digestBy(commit, async (layer) => {
-      const known = this.#synced.get(layer.file);
-      if (known !== undefined && areSame(known.extents, layer.extents)) return known.digest;
-      const digest = await this.#digestOf(layer);
-      this.#synced.set(layer.file, { extents: layer.extents, digest });
-      return digest;
-    });
+  async digest({ layers }: JournalCommit): Promise<Uint8Array | undefined> {
+    const digests = (await this.#digestsOf(layers, false)).filter((digest) => digest !== undefined);
+    return digests.length === layers.length ? this.#executor.digest([Buffer.concat(digests)]) : undefined;
   }
 
   async remove(file: string): Promise<void> {
@@ -98,36 +93,15 @@ export class DataFolder {
     }
   }
 
-  async #digestBy(
-    { layers }: JournalCommit,
-    digestOf: (layer: Layer) => Promise<Uint8Array>,
-  ): Promise<Uint8Array | undefined> {
-    try {
-      const digests: Uint8Array[] = [];
-      for (const layer of layers) digests.push(await digestOf(layer));
-      return await this.#executor.digest([Buffer.concat(digests)]);
-    } catch (error) {
-      if (isRunnelError(error, "NotFound", "Stale")) return undefined;
-      throw error;
-    }
+  /** The digest of a layer that has been brought to stable storage. */
+  #knownDigest({ file, extents }: Layer): Uint8Array | undefined {
+    const synced = this.#synced.get(file);
+    return synced !== undefined && areSame(synced.extents, extents) ? synced.digest : undefined;
   }
 
-  async #digestOf({ file, extents }: Layer): Promise<Uint8Array> {
-    const open = await this.#root.open(`${this.#folder}/${file}`, "read");
-    try {
-      return await this.#executor.digestFile(open, extents);
-    } finally {
-      await open.close();
-    }
-  }
-
-  async #syncFile(file: string): Promise<void> {
-    const open = await this.#root.open(`${this.#folder}/${file}`, "write");
-    try {
-      await open.sync(true);
-    } finally {
-      await open.close();
-    }
+  #digestsOf(layers: readonly Layer[], isSynced: boolean): Promise<(Uint8Array | undefined)[]> {
+    const files = layers.map(({ file, extents }) => ({ path: `${this.#folder}/${file}`, ranges: extents }));
+    return this.#executor.digestFiles(this.#root, files, isSynced);
   }
 }
 

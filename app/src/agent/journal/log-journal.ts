@@ -311,19 +311,16 @@ class LogJournal implements Journal {
     try {
       const unsynced = this.#unsynced();
       const commits = [...unsynced, ...waiting].map(({ commit }) => commit);
-      const missing = new Set<string>();
-      await this.#deps.data.sync(filesOf(commits), (file) => missing.add(file));
+      const digests = await this.#deps.data.bringToDisk(commits);
       if (commits.length > 0) await this.#deps.data.syncNames();
-      const digestOf = async ({ commit }: { commit: JournalCommit }): Promise<Uint8Array | undefined> =>
-        filesOf([commit]).some((file) => missing.has(file)) ? undefined : this.#deps.data.digestSynced(commit);
       const ids: (OperationName & { digest: Uint8Array })[] = [];
-      for (const entry of unsynced) {
-        const digest = await digestOf(entry);
-        if (digest !== undefined) ids.push({ instance: entry.commit.instance, n: entry.commit.n, digest });
+      for (const { commit } of unsynced) {
+        const digest = digests.get(commit);
+        if (digest !== undefined) ids.push({ instance: commit.instance, n: commit.n, digest });
       }
       const kept = new Map<Waiting, Uint8Array>();
       for (const one of waiting) {
-        const digest = await digestOf(one);
+        const digest = digests.get(one.commit);
         if (digest !== undefined) kept.set(one, digest);
       }
       const records: JournalRecord[] = [];
@@ -422,8 +419,4 @@ class LogJournal implements Journal {
 
 function namesOf(commits: readonly JournalCommit[]): { replaces?: OperationName[] } {
   return commits.length === 0 ? {} : { replaces: commits.map(({ instance, n }) => ({ instance, n })) };
-}
-
-function filesOf(commits: readonly JournalCommit[]): string[] {
-  return commits.flatMap(({ layers }) => layers.map(({ file }) => file));
 }

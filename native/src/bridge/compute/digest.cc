@@ -1,5 +1,7 @@
 // Jobs that digest: buffers, and ranges of a file.
 #include <algorithm>
+#include <cerrno>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,6 +12,9 @@
 #include "src/bridge/disk/read.h"
 #include "src/chunk/zero_chunk.h"
 #include "src/digest/sha256_batch.h"
+#include "src/file/file.h"
+#include "src/file/name_text.h"
+#include "src/file/root.h"
 
 namespace runnel {
 
@@ -118,15 +123,71 @@ Failure DigestRanges(RangesToDigest& job) {
   return {};
 }
 
-Napi::Value DigestFile(const Napi::CallbackInfo& info) {
-  const auto array = info[1].As<Napi::Array>();
-  RangesToDigest job = {IntArgument(info, 0), {}, {}};
+// Offsets and lengths, one after another.
+std::vector<FileRange> RangesOf(const Napi::Array& array) {
   const auto number = [&](uint32_t at) {
     return static_cast<uint64_t>(std::max<int64_t>(array.Get(at).As<Napi::Number>().Int64Value(), 0));
   };
-  for (uint32_t i = 0; i + 1 < array.Length(); i += 2) job.ranges.push_back({number(i), number(i + 1)});
+  std::vector<FileRange> ranges;
+  for (uint32_t i = 0; i + 1 < array.Length(); i += 2) ranges.push_back({number(i), number(i + 1)});
+  return ranges;
+}
+
+Napi::Value DigestFile(const Napi::CallbackInfo& info) {
+  RangesToDigest job = {IntArgument(info, 0), RangesOf(info[1].As<Napi::Array>()), {}};
   return StartJob(info.Env(), Lane::kCompute, std::move(job), {}, DigestRanges,
                   [](Napi::Env env, RangesToDigest& digested) { return DigestsResult(env, digested.digests); });
+}
+
+struct FileToDigest {
+  std::string path;
+  std::vector<FileRange> ranges;
+  bool is_whole = false;  // it is there, with all of the ranges
+  std::vector<Digest> digests;
+};
+
+// Syncs a file, if it is to be, before it digests its ranges.
+Failure DigestOne(int root, bool is_synced, FileToDigest* file) {
+  Descriptor descriptor;
+  const OpenMode mode = is_synced ? OpenMode::kWrite : OpenMode::kRead;
+  int error = OpenFile(root, file->path, mode, 0, &descriptor);
+  if (error == ENOENT) return {};
+  if (error == 0 && is_synced) error = Sync(descriptor.get(), true);
+  if (error != 0) return error;
+  RangesToDigest digesting = {descriptor.get(), std::move(file->ranges), {}};
+  const Failure failure = DigestRanges(digesting);
+  if (failure.code == kStaleCode) return {};
+  file->is_whole = !failure.is_failure();
+  file->digests = std::move(digesting.digests);
+  return failure;
+}
+
+// One array of digests a file, null for one that is not there, or not all of it.
+Napi::Value FilesResult(Napi::Env env, const std::vector<FileToDigest>& files) {
+  const auto result = Napi::Array::New(env, files.size());
+  for (uint32_t i = 0; i < files.size(); ++i)
+    result.Set(i, files[i].is_whole ? DigestsResult(env, files[i].digests) : env.Null());
+  return result;
+}
+
+// Files below a root, by path: arguments root, paths, an array of ranges for each, and whether they are synced.
+Napi::Value DigestFilesAt(const Napi::CallbackInfo& info) {
+  const int root = IntArgument(info, 0);
+  const auto paths = info[1].As<Napi::Array>();
+  const auto ranges = info[2].As<Napi::Array>();
+  const bool is_synced = info[3].As<Napi::Boolean>();
+  std::vector<FileToDigest> files;
+  for (uint32_t i = 0; i < paths.Length(); ++i)
+    files.push_back(
+        {NameOfText(paths.Get(i).As<Napi::String>().Utf8Value()), RangesOf(ranges.Get(i).As<Napi::Array>()), false, {}});
+  return StartJob(
+      info.Env(), is_synced ? Lane::kSync : Lane::kCompute, std::move(files), {},
+      [root, is_synced](std::vector<FileToDigest>& digesting) -> Failure {
+        for (FileToDigest& file : digesting)
+          if (const Failure failure = DigestOne(root, is_synced, &file); failure.is_failure()) return failure;
+        return {};
+      },
+      [](Napi::Env env, std::vector<FileToDigest>& digested) { return FilesResult(env, digested); });
 }
 
 }  // namespace
@@ -134,6 +195,7 @@ Napi::Value DigestFile(const Napi::CallbackInfo& info) {
 void ExportDigest(Napi::Env env, Napi::Object exports) {
   exports.Set("digest", Napi::Function::New<DigestBuffers>(env));
   exports.Set("digestFile", Napi::Function::New<DigestFile>(env));
+  exports.Set("digestFilesAt", Napi::Function::New<DigestFilesAt>(env));
 }
 
 }  // namespace runnel
