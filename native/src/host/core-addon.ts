@@ -108,7 +108,7 @@ export interface CoreAddon {
   digest(buffers: readonly Uint8Array[], engine?: DigestEngine): Promise<ArrayBuffer>;
   /** Offset, length, offset, length, … */
   digestFile(fd: number, ranges: readonly number[]): Promise<ArrayBuffer>;
-  /** Of files beneath a root, with ranges of each. @returns null for a file that is not there, or not all of it. */
+  /** Digests ranges of files beneath a root, by path. @returns null for a file that is not there, or not all of it. */
   digestFilesAt(
     root: number,
     paths: readonly string[],

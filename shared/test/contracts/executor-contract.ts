@@ -217,26 +217,29 @@ function describeDigests(made: () => ExecutorUnderTest): void {
     expect(offset).toBe(bytes.length);
   });
 
-  test.each([true, false])("digests ranges of files by their paths, synced: %s; but of those that are not whole", async (isSynced) => {
-    const { executor, root, makeFile } = made();
-    const contents = Array.from({ length: 100 }, (_, at) => randomBytes(at * 37));
-    for (const bytes of contents) await makeFile(bytes);
-    const files = contents.map(({ length }, at) => ({
-      path: `file-${at}`,
-      ranges: [
-        { offset: 0, length },
-        { offset: at, length: length - at },
-      ],
-    }));
-    files.splice(50, 0, { path: "none", ranges: [{ offset: 0, length: 1 }] });
-    files.splice(60, 0, { path: "file-3", ranges: [{ offset: 0, length: 3 * 37 + 1 }] });
-    const digests = await executor.digestFiles(root, files, isSynced);
-    const expected: (string | undefined)[] = contents.map((bytes, at) => sha256(bytes) + sha256(bytes.subarray(at)));
-    expected.splice(50, 0, undefined);
-    expected.splice(60, 0, undefined);
-    expect(digests.map((each) => each && hexOf(each))).toEqual(expected);
-    expect(await executor.digestFiles(root, [], isSynced)).toEqual([]);
-  });
+  test.each([true, false])(
+    "digests ranges of files by their paths, synced: %s; but of those that are not whole",
+    async (isSynced) => {
+      const { executor, root, makeFile } = made();
+      const contents = Array.from({ length: 100 }, (_, at) => randomBytes(at * 37));
+      for (const bytes of contents) await makeFile(bytes);
+      const files = contents.map(({ length }, at) => ({
+        path: `file-${at}`,
+        ranges: [
+          { offset: 0, length },
+          { offset: at, length: length - at },
+        ],
+      }));
+      files.splice(50, 0, { path: "none", ranges: [{ offset: 0, length: 1 }] });
+      files.splice(60, 0, { path: "file-3", ranges: [{ offset: 0, length: 3 * 37 + 1 }] });
+      const digests = await executor.digestFiles(root, files, isSynced);
+      const expected: (string | undefined)[] = contents.map((bytes, at) => sha256(bytes) + sha256(bytes.subarray(at)));
+      expected.splice(50, 0, undefined);
+      expected.splice(60, 0, undefined);
+      expect(digests.map((each) => each && hexOf(each))).toEqual(expected);
+      expect(await executor.digestFiles(root, [], isSynced)).toEqual([]);
+    },
+  );
 
   test("says Stale when a range is past the end", async () => {
     const file = await made().makeFile(new Uint8Array(100));

@@ -71,7 +71,9 @@ export class DataFolder {
       if (found.length === commit.layers.length) whole.set(commit, found);
     }
     const joined = await this.#executor.digest([...whole.values()].map((each) => Buffer.concat(each)));
-    return new Map([...whole.keys()].map((commit, at) => [commit, joined.slice(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES)]));
+    return new Map(
+      [...whole.keys()].map((commit, at) => [commit, joined.slice(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES)]),
+    );
   }
 
   async syncNames(): Promise<void> {

@@ -162,7 +162,7 @@ Failure DigestOne(int root, bool is_synced, FileToDigest* file) {
   return failure;
 }
 
-// One array of digests a file, null for one that is not there, or not all of it.
+// Packs an array of digests a file, null for one that is not there, or not all of it.
 Napi::Value FilesResult(Napi::Env env, const std::vector<FileToDigest>& files) {
   const auto result = Napi::Array::New(env, files.size());
   for (uint32_t i = 0; i < files.size(); ++i)
@@ -178,8 +178,10 @@ Napi::Value DigestFilesAt(const Napi::CallbackInfo& info) {
   const bool is_synced = info[3].As<Napi::Boolean>();
   std::vector<FileToDigest> files;
   for (uint32_t i = 0; i < paths.Length(); ++i)
-    files.push_back(
-        {NameOfText(paths.Get(i).As<Napi::String>().Utf8Value()), RangesOf(ranges.Get(i).As<Napi::Array>()), false, {}});
+    files.push_back({NameOfText(paths.Get(i).As<Napi::String>().Utf8Value()),
+                     RangesOf(ranges.Get(i).As<Napi::Array>()),
+                     false,
+                     {}});
   return StartJob(
       info.Env(), is_synced ? Lane::kSync : Lane::kCompute, std::move(files), {},
       [root, is_synced](std::vector<FileToDigest>& digesting) -> Failure {
