@@ -20,7 +20,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { RunnelError, fromSystemError } from "@runnel/shared";
+import { RunnelError, fromSystemError, makeFileInSteps, writeFileInSteps } from "@runnel/shared";
 import type {
   Disk,
   DiskEntry,
@@ -32,6 +32,7 @@ import type {
   FileLease,
   FileLock,
   OpenMode,
+  WholeFileWrite,
 } from "@runnel/shared";
 import type { Process } from "./machine.ts";
 import type { ShadowDisk } from "./shadow-disk.ts";
@@ -139,6 +140,14 @@ class HostRoot implements DiskRoot {
     return file;
   }
 
+  writeFile(path: string, bytes: Uint8Array, how: WholeFileWrite): Promise<void> {
+    return writeFileInSteps(this, path, bytes, how);
+  }
+
+  makeFile(path: string, bytes: Uint8Array, how: WholeFileWrite): Promise<DiskIdentity & { file: DiskFile }> {
+    return makeFileInSteps(this, path, bytes, how);
+  }
+
   async makeFolder(path: string, permissions = 0o755): Promise<void> {
     await this.disk.done("make folder", () => {
       mkdirSync(this.at(path), { mode: permissions });
@@ -192,6 +201,7 @@ class HostRoot implements DiskRoot {
   // A client keeps nothing but files and folders of its own.
   handle = refuse;
   identify = refuse;
+  lookForWriter = refuse;
   makeSymlink = refuse;
   makeSpecial = refuse;
   readSymlink = refuse;

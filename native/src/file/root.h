@@ -8,6 +8,7 @@
 #ifndef RUNNEL_FILE_ROOT_H_
 #define RUNNEL_FILE_ROOT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -35,6 +36,21 @@ int OpenFolder(int root, const std::string& path, Descriptor* folder);
 // Opens a regular file; never waits on a fifo or a device. EISDIR for a folder, ELOOP for a symlink, EOPNOTSUPP for
 // others. `permissions` are those of a file that is made, whatever the process's umask.
 int OpenFile(int root, const std::string& path, OpenMode mode, uint32_t permissions, Descriptor* file);
+
+// A file that is written as a whole.
+struct WholeFile {
+  std::string path;
+  OpenMode mode = OpenMode::kCreate;
+  uint32_t permissions = 0;
+  const uint8_t* bytes = nullptr;
+  size_t length = 0;
+  // Set as far as the file system and its rules let.
+  StatChange stat;
+  bool is_synced = false;
+};
+
+// Opens the file, cuts it, writes, sets what is to be set, and syncs. What a failure leaves is not removed.
+int WriteFileAt(int root, const WholeFile& whole, Descriptor* file);
 
 int StatPath(int root, const std::string& path, Stat* stat);
 int HandleOfPath(int root, const std::string& path, std::vector<uint8_t>* handle);

@@ -51,12 +51,27 @@ type StatChangeArguments = [
   mtimeNs: bigint | undefined,
 ];
 
+/** A file written as a whole: WholeFile in file/root.h. */
+type WholeFileArguments = [
+  path: string,
+  mode: number,
+  permissions: number,
+  bytes: Uint8Array,
+  isSynced: boolean,
+  ...StatChangeArguments,
+];
+
 export interface CoreAddon {
   openRoot(path: string): Promise<number>;
   makeRoot(path: string, permissions: number): Promise<void>;
   close(fd: number): Promise<void>;
 
   open(root: number, path: string, mode: number, permissions: number): Promise<number>;
+  writeFile(root: number, ...how: WholeFileArguments): Promise<void>;
+  /** `identity` as of `identify`. */
+  makeFile(root: number, ...how: WholeFileArguments): Promise<{ fd: number; identity: ArrayBuffer }>;
+  /** `lease`: the number of the enumeration in file/file.h. */
+  lookForWriter(root: number, path: string): Promise<{ lease: number; stat: ArrayBuffer }>;
   stat(root: number, path: string): Promise<ArrayBuffer>;
   /** `handle`: empty for whatever is there. */
   setStat(root: number, path: string, ...change: [...StatChangeArguments, handle: Uint8Array]): Promise<void>;

@@ -7,7 +7,7 @@ import { HeldDescriptor } from "./held-descriptor.ts";
 import { readIdentity, readStat } from "./stat-record.ts";
 
 // The numbers of the enumerations in file/file.h.
-const LEASES: readonly FileLease[] = ["taken", "writer", "refused"];
+export const LEASES: readonly FileLease[] = ["taken", "writer", "refused"];
 const LOCKS: readonly FileLock[] = ["taken", "held", "refused"];
 const LEASED = new LeasedFiles();
 

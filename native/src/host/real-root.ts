@@ -6,20 +6,23 @@ import type {
   DiskSpace,
   DiskIdentity,
   DiskStat,
+  FileLease,
   FileType,
   OpenMode,
   SetStat,
   Watch,
   WatchEvent,
+  WholeFileWrite,
   Xattr,
   XattrChange,
 } from "@runnel/shared";
 import { sortXattrs } from "@runnel/shared/model";
 import { coreAddon } from "./core-addon.ts";
+import type { CoreAddon } from "./core-addon.ts";
 import type { DescriptorGate } from "./descriptor-gate.ts";
 import { checkName, checkPath, checkSize, checkText, statChangeArguments } from "./disk-arguments.ts";
 import { HeldDescriptor } from "./held-descriptor.ts";
-import { RealFile } from "./real-file.ts";
+import { LEASES, RealFile } from "./real-file.ts";
 import { FILE_TYPES, StatRecords, readIdentity, readStat } from "./stat-record.ts";
 import { systemCall } from "./system-call.ts";
 
@@ -32,6 +35,16 @@ const ANY = new Uint8Array(0);
 const OPEN_MODES: readonly OpenMode[] = ["read", "write", "create", "createNew"];
 const RENAME_MODES = ["replace", "keep", "exchange"] as const;
 const WATCH_KINDS: readonly WatchEvent["kind"][] = ["changed", "writing", "overflow", "written"];
+
+function wholeFileArguments(
+  path: string,
+  bytes: Uint8Array,
+  { mode, permissions, stat = {}, isSynced = false }: WholeFileWrite,
+): [string, number, number, Uint8Array, boolean, ...ReturnType<typeof statChangeArguments>] {
+  checkName(path, "write file");
+  checkSize(permissions, "permissions");
+  return [path, OPEN_MODES.indexOf(mode), permissions, bytes, isSynced, ...statChangeArguments(stat)];
+}
 
 export class RealRoot implements DiskRoot {
   readonly path: string;
@@ -84,6 +97,26 @@ export class RealRoot implements DiskRoot {
       this.#held.use("open", (root) => this.#core.open(root, path, number, permissions));
     if (gate === undefined) return new RealFile(await open());
     return new RealFile(await gate.enter(open), () => gate.leave());
+  }
+
+  async writeFile(path: string, bytes: Uint8Array, how: WholeFileWrite): Promise<void> {
+    const whole = wholeFileArguments(path, bytes, how);
+    await this.useToOpen("write file", (root) => this.#core.writeFile(root, ...whole));
+  }
+
+  async makeFile(path: string, bytes: Uint8Array, how: WholeFileWrite): Promise<DiskIdentity & { file: DiskFile }> {
+    const whole = wholeFileArguments(path, bytes, how);
+    const gate = this.#gate;
+    const make = (): ReturnType<CoreAddon["makeFile"]> =>
+      this.#held.use("make file", (root) => this.#core.makeFile(root, ...whole));
+    const { fd, identity } = await (gate === undefined ? make() : gate.enter(make));
+    return { file: new RealFile(fd, () => gate?.leave()), ...readIdentity(identity) };
+  }
+
+  async lookForWriter(path: string): Promise<{ lease: FileLease; stat: DiskStat }> {
+    checkName(path, "look for writer");
+    const found = await this.useToOpen("look for writer", (root) => this.#core.lookForWriter(root, path));
+    return { lease: LEASES[found.lease] ?? "refused", stat: readStat(found.stat) };
   }
 
   /** Runs a call of the addon with the root, which has one file open at a time meanwhile. */

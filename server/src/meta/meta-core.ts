@@ -79,6 +79,13 @@ export class MetaCore implements SyncMetaStore {
   diskRows = (folder: number): store.DiskRow[] => this.#engine.read.diskRows(folder);
   diskRow = (folder: number, name: string): store.DiskRow | undefined => this.#engine.read.diskRow(folder, name);
   diskRowsOfNode = (node: number): store.DiskRow[] => this.#engine.read.diskRowsOfNode(node);
+  diskRowsOf = (
+    names: readonly { folder: number; name: string }[],
+    nodes: readonly number[],
+  ): { ofNames: (store.DiskRow | undefined)[]; ofNodes: store.DiskRow[][] } => ({
+    ofNames: names.map(({ folder, name }) => this.diskRow(folder, name)),
+    ofNodes: nodes.map((node) => this.diskRowsOfNode(node)),
+  });
   diskRowByHandle = (handle: Uint8Array): store.DiskRow | undefined => this.#engine.read.diskRowByHandle(handle);
   countDiskRows = (): number => this.#engine.read.countDiskRows();
   passed = (): store.Passed => this.#engine.read.passed();

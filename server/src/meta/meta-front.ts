@@ -118,6 +118,7 @@ export class MetaFront implements store.MetaStore {
   attached = (): Promise<store.AttachedInstance[]> => this.#call("attached");
   diskRows = (folder: number): Promise<store.DiskRow[]> => this.#call("diskRows", folder);
   diskRow = (folder: number, name: string): Promise<store.DiskRow | undefined> => this.#call("diskRow", folder, name);
+  diskRowsOf: store.MetaStore["diskRowsOf"] = (names, nodes) => this.#call("diskRowsOf", names, nodes);
   diskRowsOfNode = (node: number): Promise<store.DiskRow[]> => this.#call("diskRowsOfNode", node);
   diskRowByHandle = (handle: Uint8Array): Promise<store.DiskRow | undefined> => this.#call("diskRowByHandle", handle);
   countDiskRows = (): Promise<number> => this.#call("countDiskRows");

@@ -310,6 +310,11 @@ export interface MetaStore extends NoticeStore {
   diskRows(folder: number): Promise<DiskRow[]>;
   diskRow(folder: number, name: string): Promise<DiskRow | undefined>;
   diskRowsOfNode(node: number): Promise<DiskRow[]>;
+  /** Answers `diskRow` of each name, and `diskRowsOfNode` of each node, in one call. */
+  diskRowsOf(
+    names: readonly { folder: number; name: string }[],
+    nodes: readonly number[],
+  ): Promise<{ ofNames: (DiskRow | undefined)[]; ofNodes: DiskRow[][] }>;
   /** The first of them by folder and name. */
   diskRowByHandle(handle: Uint8Array): Promise<DiskRow | undefined>;
   countDiskRows(): Promise<number>;

@@ -343,6 +343,15 @@ function describeDiskRows(using: Using): void {
       expect(await h.store.diskRowByHandle(digestOf("handle 9"))).toEqual(z);
       expect(await h.store.diskRowByHandle(digestOf("none"))).toBeUndefined();
       expect(await h.store.diskRow(2, "z")).toEqual(z);
+      const names = [
+        { folder: 2, name: "z" },
+        { folder: 2, name: "none" },
+        { folder: 3, name: "b" },
+      ];
+      expect(await h.store.diskRowsOf(names, [9, 7, 1])).toEqual({
+        ofNames: [z, undefined, b],
+        ofNodes: [[z], [a, b], []],
+      });
     }),
   );
 

@@ -62,12 +62,7 @@ export async function writeWhole(
   bytes: Uint8Array,
   { mode = PRIVATE_MODE, isSynced = false }: { mode?: number; isSynced?: boolean } = {},
 ): Promise<void> {
-  const write = async (file: DiskFile): Promise<void> => {
-    await file.truncate(0);
-    await file.write(0, bytes);
-    if (isSynced) await file.sync();
-  };
-  await withFile(root, path, "create", write, mode);
+  await root.writeFile(path, bytes, { mode: "create", permissions: mode, isSynced });
 }
 
 export interface WholeFile {

@@ -40,6 +40,54 @@ export function describeFiles(context: DiskContext): void {
       expect(await readFile(context.root, "a")).toBe("kept");
     });
 
+    test("writes a whole file, with what is to be set of it, and cuts one that was longer", async () => {
+      const { root } = context;
+      const how = { mode: "createNew", permissions: 0o640, isSynced: true } as const;
+      await root.writeFile("a", bytesOf("hello"), how);
+      expect(await root.stat("a")).toMatchObject({ mode: 0o640, sizeBytes: 5 });
+      await expectKind(root.writeFile("a", bytesOf("other"), how), "Exists");
+      await root.writeFile("a", bytesOf("hi"), {
+        mode: "create",
+        permissions: 0o600,
+        stat: { mtimeNs: 12_345_678_900n },
+      });
+      expect(await readFile(root, "a")).toBe("hi");
+      expect(await root.stat("a")).toMatchObject({ mode: 0o640, mtimeNs: 12_345_678_900n });
+      await root.writeFile("a", new Uint8Array(0), { mode: "create", permissions: 0o600 });
+      expect((await root.stat("a")).sizeBytes).toBe(0);
+      await expectKind(root.writeFile("folder/b", bytesOf("x"), how), "NotFound");
+      await expectKind(root.writeFile("../b", bytesOf("x"), how), "Invalid");
+    });
+
+    test("makes a whole file, open, with its identity", async () => {
+      const { root } = context;
+      const how = { mode: "createNew", permissions: 0o600, stat: { mode: 0o444, mtimeNs: 7n } } as const;
+      const { file, stat, handle } = await root.makeFile("a", bytesOf("hello"), how);
+      expect(stat).toMatchObject({ type: "file", mode: 0o444, mtimeNs: 7n, sizeBytes: 5 });
+      expect(await root.identify("a")).toEqual({ stat, handle });
+      await root.rename("a", "b", "keep");
+      expect(textOf(await file.read(0, 9))).toBe("hello");
+      expect((await file.stat()).ino).toBe(stat.ino);
+      await file.close();
+      await root.makeFolder("folder");
+      for (const name of ["b", "folder"]) await expectKind(root.makeFile(name, bytesOf("x"), how), "Exists");
+    });
+
+    test("tells whether somebody has a file open for writing", async () => {
+      const { root } = context;
+      const file = await root.open("a", "createNew");
+      await file.write(0, bytesOf("hello"));
+      expect(await root.lookForWriter("a")).toMatchObject({ stat: { sizeBytes: 5 } });
+      const { lease } = await root.lookForWriter("a");
+      expect(["writer", "refused"]).toContain(lease);
+      await file.close();
+      const now = await root.lookForWriter("a");
+      expect(now).toEqual({ lease: lease === "writer" ? "taken" : "refused", stat: await root.stat("a") });
+      // It has not kept the lease.
+      await (await root.open("a", "write")).close();
+      await expectKind(root.lookForWriter("none"), "NotFound");
+    });
+
     test("opens regular files only, without waiting for the others", async () => {
       await context.root.makeFolder("folder");
       await context.root.makeSymlink("symlink", "folder");

@@ -7,6 +7,7 @@
 #include "src/bridge/core/exports.h"
 #include "src/bridge/core/job.h"
 #include "src/bridge/core/results.h"
+#include "src/file/file.h"
 #include "src/file/name_text.h"
 #include "src/file/root.h"
 
@@ -37,6 +38,76 @@ Napi::Value Open(const Napi::CallbackInfo& info) {
         return OpenFile(at.root, at.path, mode, permissions, &opened);
       },
       GiveDescriptor);
+}
+
+// Arguments root, path, mode, permissions, bytes, whether it is synced, and a change of its attributes.
+WholeFile WholeFileArguments(const Napi::CallbackInfo& info) {
+  const Bytes bytes = BytesOf(info[4]);
+  return {PathArgument(info, 1), static_cast<OpenMode>(IntArgument(info, 2)),
+          ModeArgument(info, 3), bytes.data,
+          bytes.length,          StatChangeArguments(info, 6),
+          info[5].ToBoolean()};
+}
+
+Lane LaneOf(const WholeFile& whole) { return whole.is_synced ? Lane::kSync : Lane::kQuick; }
+
+Napi::Value WriteFile(const Napi::CallbackInfo& info) {
+  const WholeFile whole = WholeFileArguments(info);
+  return StartJob(info.Env(), LaneOf(whole), {info[4].As<Napi::Object>()}, [root = IntArgument(info, 0), whole] {
+    Descriptor file;
+    return WriteFileAt(root, whole, &file);
+  });
+}
+
+struct MadeFile {
+  Descriptor file;
+  Identity identity;
+};
+
+// { fd, identity }
+Napi::Value MadeFileResult(Napi::Env env, MadeFile& made) {
+  const auto result = Napi::Object::New(env);
+  result.Set("identity", IdentityResult(env, made.identity));
+  result.Set("fd", GiveDescriptor(env, made.file));
+  return result;
+}
+
+Napi::Value MakeFile(const Napi::CallbackInfo& info) {
+  const WholeFile whole = WholeFileArguments(info);
+  return StartJob(
+      info.Env(), LaneOf(whole), MadeFile(), {info[4].As<Napi::Object>()},
+      [root = IntArgument(info, 0), whole](MadeFile& made) {
+        int error = WriteFileAt(root, whole, &made.file);
+        if (error == 0) error = StatFile(made.file.get(), &made.identity.stat);
+        return error == 0 ? HandleOf(made.file.get(), &made.identity.handle) : error;
+      },
+      MadeFileResult);
+}
+
+struct WriterSought {
+  Lease lease = Lease::kRefused;
+  Stat stat;
+};
+
+// { lease, stat }
+Napi::Value WriterResult(Napi::Env env, WriterSought& sought) {
+  const auto result = Napi::Object::New(env);
+  result.Set("lease", NumberResult<Lease>(env, sought.lease));
+  result.Set("stat", StatResult(env, sought.stat));
+  return result;
+}
+
+Napi::Value LookForWriter(const Napi::CallbackInfo& info) {
+  return StartJob(
+      info.Env(), Lane::kQuick, WriterSought(), {},
+      [at = PathArguments(info)](WriterSought& sought) {
+        Descriptor file;
+        const int error = OpenFile(at.root, at.path, OpenMode::kRead, 0, &file);
+        if (error != 0) return error;
+        sought.lease = TakeLease(file.get());
+        return StatFile(file.get(), &sought.stat);
+      },
+      WriterResult);
 }
 
 Napi::Value OpenFolderAt(const Napi::CallbackInfo& info) {
@@ -108,6 +179,9 @@ void ExportRoot(Napi::Env env, Napi::Object exports) {
   exports.Set("openRoot", Napi::Function::New<OpenRootAt>(env));
   exports.Set("makeRoot", Napi::Function::New<MakeRootAt>(env));
   exports.Set("open", Napi::Function::New<Open>(env));
+  exports.Set("writeFile", Napi::Function::New<WriteFile>(env));
+  exports.Set("makeFile", Napi::Function::New<MakeFile>(env));
+  exports.Set("lookForWriter", Napi::Function::New<LookForWriter>(env));
   exports.Set("listOpen", Napi::Function::New<OpenFolderAt>(env));
   exports.Set("stat", Napi::Function::New<StatOfPath>(env));
   exports.Set("setStat", Napi::Function::New<ChangeStatAt>(env));

@@ -256,7 +256,8 @@ export class Applier {
   }
 
   async #round(): Promise<void> {
-    const reason = this.#deps.unavailable();
+    const { rows, unavailable } = this.#deps;
+    const reason = unavailable();
     if (reason !== undefined) throw new RunnelError("Unavailable", "apply", reason);
     if (this.#inPlace.length > 0) await this.#inSerialQueue(() => this.#store());
     if (this.#isDue) this.#queue = [...this.#waiting.takeAll(), ...this.#queue];
@@ -271,7 +272,7 @@ export class Applier {
       const end = preparations.findIndex((each) => each.kind === "failed" && !isOfOnePlace(each.error));
       const [usable, stopping] = end < 0 ? [preparations] : [preparations.slice(0, end), preparations[end]];
       await this.#intents.note(this.#deps.tree.root, this.#deps.callbacks, this.#batch, usable);
-      await this.#inSerialQueue(() => this.#apply(usable));
+      await this.#inSerialQueue(() => rows.gathering(this.#batch, this.#begun, () => this.#apply(usable)));
       if (stopping?.kind === "failed") throw stopping.error;
     } finally {
       for (const each of preparations) if (each.kind !== "failed") await closePrepared(each);

@@ -95,7 +95,7 @@ async function keepNameless(tree: LiveTree, { version, sizeBytes }: PendingConte
   const place =
     temp.open === undefined
       ? await trash.find(version, temp.handle)
-      : await trash.take(temp.path, version, "", temp.handle);
+      : await trash.take(temp.path, version, "", { stat: temp.open.stat, handle: temp.handle });
   tree.rows.setPlace(version, place ?? { at: "lost" });
 }
 

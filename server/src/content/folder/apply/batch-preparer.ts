@@ -6,7 +6,7 @@ import { eachOf } from "../../../host/each-of.ts";
 import type { SupersededVersions } from "./superseded-versions.ts";
 import type { PendingContents } from "../versions/pending-contents.ts";
 import { contentOf } from "../versions/pending-contents.ts";
-import type { PrepareDeps } from "./prepare.ts";
+import type { PrepareDeps, PrepareHow } from "./prepare.ts";
 import type { Prepared } from "./prepared.ts";
 import { prepare } from "./prepare.ts";
 
@@ -55,10 +55,12 @@ export class BatchPreparer {
       this.#superseded.remember(batch[index] as AcceptedCommit, batch[successor] as AcceptedCommit);
     const written = new Set(batch.flatMap(({ operation }) => (operation.op === "write" ? [operation.node] : [])));
     const firstContents = this.#firstContents(batch, successors);
+    const firsts = new Set(firstContents.values());
     const results: Preparation[] = [];
     const prepareOne = async (commit: AcceptedCommit, index: number): Promise<void> => {
       try {
-        results[index] = await this.one(commit, successors.has(index), written.has(commit.result.node));
+        const [isReplaced, isFirst] = [written.has(commit.result.node), firsts.has(index)];
+        results[index] = await this.one(commit, { isSuperseded: successors.has(index), isReplaced, isFirst });
       } catch (error) {
         results[index] = { kind: "failed", error };
       }
@@ -108,14 +110,16 @@ export class BatchPreparer {
     return found;
   }
 
-  /** `isReplaced`: of a make, the same batch has the node's first content. */
-  async one(commit: AcceptedCommit, isSuperseded = false, isReplaced = false): Promise<Prepared> {
+  async one(
+    commit: AcceptedCommit,
+    { isSuperseded = false, ...how }: Omit<PrepareHow, "isLastTry"> & { isSuperseded?: boolean } = {},
+  ): Promise<Prepared> {
     const content = contentOf(commit);
     const known = content && (this.#pending.get(content.version) ?? content);
     if (isSuperseded && known !== undefined) return { kind: "superseded", content: known };
     const tries = (this.#lostTries.get(commit.seq) ?? 0) + 1;
     const isLastTry = tries >= LOST_TRIES;
-    const prepared = await prepare(this.#deps, commit, known, isReplaced, isLastTry);
+    const prepared = await prepare(this.#deps, commit, known, { ...how, isLastTry });
     if (prepared.kind !== "lost" || !prepared.mayComeBack || isLastTry) return prepared;
     this.#lostTries.set(commit.seq, tries);
     throw beingChanged();

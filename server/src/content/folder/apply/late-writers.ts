@@ -1,7 +1,7 @@
 // LateWriters: files that commits took out of the tree while a program on the server had them open for writing. What it
 // writes to one afterwards would be in nobody's sight: such a file is put back into the tree, next to the name it had.
 import type { Clock, DiskRoot, DiskStat, Timer, VersionId } from "@runnel/shared";
-import { RecentMap, ROOT_NODE, isRunnelError, withFile } from "@runnel/shared";
+import { RecentMap, ROOT_NODE, isRunnelError } from "@runnel/shared";
 import type { MetaStore } from "../../../meta/meta-store.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
 import type { SerialQueue } from "../../../host/serial-queue.ts";
@@ -98,14 +98,11 @@ export class LateWriters {
     const { root } = this.#deps;
     const path = joinPath(TRASH_FOLDER, watched.name);
     try {
-      return await withFile(root, path, "read", async (file) => {
-        const lease = await file.takeLease(() => undefined);
-        if (!isSameContent(await file.stat(), watched.stat)) {
-          await this.#putBack(watched, path);
-          return true;
-        }
+      const { lease, stat } = await root.lookForWriter(path);
+      if (isSameContent(stat, watched.stat))
         return lease === "taken" || (lease === "refused" && nowMs - watched.sinceMs >= WATCHED_MS);
-      });
+      await this.#putBack(watched, path);
+      return true;
     } catch (error) {
       if (isRunnelError(error, "NotFound")) return true;
       throw error;

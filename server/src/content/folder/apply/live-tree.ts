@@ -7,7 +7,7 @@
 import type { Clock, DiskRoot, DiskStat, NodeState, SetStat, VersionId } from "@runnel/shared";
 import { ROOT_NODE, RunnelError, isRunnelError, withFile } from "@runnel/shared";
 import type { KeptOnDisk, Ownership } from "../disk/attributes.ts";
-import { NOTHING_KEPT, ignoreDenied, setAttributes } from "../disk/attributes.ts";
+import { NOTHING_KEPT, attributeChanges, ignoreDenied } from "../disk/attributes.ts";
 import type { ByteRange } from "../../content-store.ts";
 import type { DiskRow, MetaStore } from "../../../meta/meta-store.ts";
 import type { DiskRows } from "../disk/disk-rows.ts";
@@ -90,8 +90,8 @@ export class LiveTree {
   }
 
   /** A program has the file open for writing; false also where the system does not tell. */
-  hasWriter(path: string): Promise<boolean> {
-    return withFile(this.root, path, "read", async (file) => (await file.takeLease(() => undefined)) === "writer");
+  async hasWriter(path: string): Promise<boolean> {
+    return (await this.root.lookForWriter(path)).lease === "writer";
   }
 
   /**
@@ -272,7 +272,8 @@ export class LiveTree {
     kept: KeptOnDisk = NOTHING_KEPT,
     handle?: Uint8Array,
   ): Promise<void> {
-    await setAttributes((change) => this.root.setStat(path, change, handle), type, wanted, kept, this.deps.ownership);
+    for (const change of attributeChanges(type, wanted, kept, this.deps.ownership))
+      await ignoreDenied(this.root.setStat(path, change, handle));
   }
 
   /**

@@ -1,7 +1,7 @@
 // Preparing a commit: everything that takes time and shows nowhere yet. A new file is filled and synced in temp/, a new
 // name's object is made there; its handle is then logged, so that after a crash it can be told whether it has been put
 // in place [F28].
-import type { DiskFile } from "@runnel/shared";
+import type { DiskFile, DiskRoot, SetStat } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { AcceptedCommit, ByteRange } from "../../content-store.ts";
 import type { FillDeps } from "../staging/fill.ts";
@@ -11,6 +11,8 @@ import type { PendingContent } from "../versions/pending-contents.ts";
 import { prepareLink, prepareMake, stateAfter } from "./apply-make.ts";
 import type { Prepared } from "./prepared.ts";
 import { isSameHandle } from "../disk/same-file.ts";
+import { HOLE_BYTES } from "../disk/write-sparsely.ts";
+import { attributeChanges, ignoreDenied } from "../disk/attributes.ts";
 import { STORE_FILE_MODE, stagedPath, tempPath } from "../disk/store-layout.ts";
 
 export interface PrepareDeps extends FillDeps {
@@ -25,21 +27,28 @@ export function pathOfTemp(seq: number, content: PendingContent): string {
   return content.temp === "" ? tempPath(seq, "new") : stagedPath(content.temp);
 }
 
+/** Contents without holes (write-sparsely.ts) that are in the log as a whole are written at once. */
+const SMALL_BYTES = HOLE_BYTES - 1;
+
 /** Missing range of a content whose staged file is gone. */
 const ALL: ByteRange = { offset: 0, length: Infinity };
 
-/**
- * `isReplaced`: of a make, the same batch has the node's first content. `isLastTry`: what is missing now is asked of
- * whoever committed it.
- */
+export interface PrepareHow {
+  /** A make: the same batch has the node's first content. */
+  isReplaced?: boolean;
+  /** A write: it is the first content of a node that the same batch makes. */
+  isFirst?: boolean;
+  /** Asks whoever committed it for what is missing now. */
+  isLastTry?: boolean;
+}
+
 export async function prepare(
   deps: PrepareDeps,
   commit: AcceptedCommit,
   content: PendingContent | undefined,
-  isReplaced = false,
-  isLastTry = true,
+  { isReplaced = false, isFirst = false, isLastTry = true }: PrepareHow = {},
 ): Promise<Prepared> {
-  if (content !== undefined) return prepareWrite(deps, commit, content, isLastTry);
+  if (content !== undefined) return prepareWrite(deps, commit, content, isFirst, isLastTry);
   const { operation } = commit;
   if (operation.op !== "make" && operation.op !== "link") return { kind: "nothing" };
   const intent = deps.intents.get(commit.seq);
@@ -61,6 +70,7 @@ async function prepareWrite(
   deps: PrepareDeps,
   commit: AcceptedCommit,
   content: PendingContent,
+  isFirst: boolean,
   isLastTry: boolean,
 ): Promise<Prepared> {
   const path = pathOfTemp(commit.seq, content);
@@ -76,11 +86,20 @@ async function prepareWrite(
   }
   let file: DiskFile | undefined;
   try {
+    const changes = await changesOf(deps.tree, commit, content, isFirst);
+    const bytes = changes.length > 1 ? undefined : await smallBytes(deps, content);
+    if (bytes !== undefined) {
+      const how = { mode: "createNew", permissions: STORE_FILE_MODE, isSynced: true } as const;
+      const make = (): ReturnType<DiskRoot["makeFile"]> =>
+        deps.tree.root.makeFile(path, bytes, { ...how, ...(changes[0] === undefined ? {} : { stat: changes[0] }) });
+      const { file: made, stat, handle } = await inPlaceOfLeft(deps.tree.root, path, make);
+      return { kind: "filled", content, temp: { path, handle, open: { file: made, stat }, mtimeNs } };
+    }
     file = await openTemp(deps, content, path);
     const { missing: lacked, mayComeBack } = await fill(deps, file, content);
     const isAsked = lacked.length > 0 && (isLastTry || !mayComeBack);
     const missing = isAsked ? await askCommitter(deps, file, content, lacked) : lacked;
-    await setAttributes(deps.tree, commit, content, path);
+    for (const change of changes) await ignoreDenied(deps.tree.root.setStat(path, change));
     await file.sync();
     if (missing.length === 0) return await filled(deps, content, path, mtimeNs, file);
     await file.close();
@@ -112,16 +131,8 @@ async function isTempGone(
 }
 
 async function openTemp({ tree }: PrepareDeps, content: PendingContent, path: string): Promise<DiskFile> {
-  if (content.temp === "") {
-    try {
-      return await tree.root.open(path, "createNew", STORE_FILE_MODE);
-    } catch (error) {
-      if (!isRunnelError(error, "Exists")) throw error;
-    }
-    // Left by an interruption.
-    await tree.root.removeFile(path);
-    return tree.root.open(path, "createNew", STORE_FILE_MODE);
-  }
+  if (content.temp === "")
+    return inPlaceOfLeft(tree.root, path, () => tree.root.open(path, "createNew", STORE_FILE_MODE));
   try {
     return await tree.root.open(path, "write");
   } catch (error) {
@@ -130,18 +141,41 @@ async function openTemp({ tree }: PrepareDeps, content: PendingContent, path: st
   }
 }
 
-async function setAttributes(
-  tree: LiveTree,
+/** Makes a new file; what an interruption left at its path is removed. */
+async function inPlaceOfLeft<T>(root: DiskRoot, path: string, make: () => Promise<T>): Promise<T> {
+  try {
+    return await make();
+  } catch (error) {
+    if (!isRunnelError(error, "Exists")) throw error;
+  }
+  await root.removeFile(path);
+  return make();
+}
+
+/** Reads a small content that is all in the log. @returns undefined for another one. */
+async function smallBytes(
+  { callbacks }: PrepareDeps,
+  { temp, runs, sizeBytes, data }: PendingContent,
+): Promise<Uint8Array | undefined> {
+  const [run, ...others] = runs;
+  if (temp !== "" || run?.from !== "log" || others.length > 0 || data === undefined) return undefined;
+  if (run.length !== sizeBytes || sizeBytes > SMALL_BYTES) return undefined;
+  return callbacks.readLog(data, run.at, run.length);
+}
+
+/** The attributes that the content's file gets. */
+async function changesOf(
+  { rows, deps }: LiveTree,
   commit: AcceptedCommit,
-  content: PendingContent,
-  path: string,
-): Promise<void> {
-  const { node } = content.version;
+  { version: { node } }: PendingContent,
+  isFirst: boolean,
+): Promise<SetStat[]> {
   const state = stateAfter(commit, node);
+  if (state === undefined) return [];
   // A program of the server's that finds its file replaced finds its own.
-  const old = (await tree.rows.ofNode(node))[0]?.stat;
+  const old = isFirst ? undefined : (await rows.ofNode(node))[0]?.stat;
   const owner = old && { uid: old.uid, gid: old.gid };
-  if (state !== undefined) await tree.setAttributes(path, state, state, { mode: 0, owner });
+  return attributeChanges(state.type, state, { mode: 0, owner }, deps.ownership);
 }
 
 async function filled(

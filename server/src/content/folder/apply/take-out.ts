@@ -60,7 +60,7 @@ export async function settleTakenOut(tree: LiveTree, out: TakenOut): Promise<voi
     return;
   }
   const folder = (await tree.rows.pathOf(row.folder)) ?? "";
-  const place = await tree.deps.trash.take(temp, version, joinPath(folder, row.name), row.handle);
+  const place = await tree.deps.trash.take(temp, version, joinPath(folder, row.name), found);
   if (!isEmpty) tree.rows.setPlace(version, place);
 }
 

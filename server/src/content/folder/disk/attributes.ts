@@ -41,18 +41,18 @@ function modeOnDisk(type: FileType, mode: number, kept: number, isPrivileged: bo
   return bits | (type === "folder" ? 0o700 : 0o600);
 }
 
-/** Only what `wanted` names is set. @throws what is no refusal. */
-export async function setAttributes(
-  setStat: (change: SetStat) => Promise<void>,
+/** The changes to be made on disk for what is wanted, only of what that names, one after the other. */
+export function attributeChanges(
   type: FileType,
   wanted: SetStat,
   kept: KeptOnDisk,
   { isPrivileged, user, keepsOwners }: Ownership,
-): Promise<void> {
+): SetStat[] {
+  const changes: SetStat[] = [];
   const owner = keepsOwners ? ownerIn(wanted) : kept.owner;
   const isOwn = owner?.uid === user.uid && owner.gid === user.gid;
   // Before the mode: giving a file away clears some of its bits.
-  if (owner !== undefined && (keepsOwners || !isOwn)) await ignoreDenied(setStat(owner));
+  if (owner !== undefined && (keepsOwners || !isOwn)) changes.push(owner);
   // Bits that let programs run as the owner were set while that was another one.
   const keptMode = keepsOwners && owner !== undefined ? 0 : kept.mode;
   const rest: SetStat = {};
@@ -60,7 +60,8 @@ export async function setAttributes(
   if (wanted.mode !== undefined && type !== "symlink")
     rest.mode = modeOnDisk(type, wanted.mode, keptMode, isPrivileged);
   if (wanted.mtimeNs !== undefined) rest.mtimeNs = wanted.mtimeNs;
-  if (rest.mode !== undefined || rest.mtimeNs !== undefined) await ignoreDenied(setStat(rest));
+  if (rest.mode !== undefined || rest.mtimeNs !== undefined) changes.push(rest);
+  return changes;
 }
 
 function ownerIn({ uid, gid }: SetStat): SetStat | undefined {

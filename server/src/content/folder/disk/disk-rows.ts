@@ -3,6 +3,7 @@
 import { LIMITS, ROOT_NODE, RunnelError } from "@runnel/shared";
 import type { VersionId } from "@runnel/shared";
 import type { DiskRow, MetaStore, Passed, VersionPlace } from "../../../meta/meta-store.ts";
+import type { AcceptedCommit } from "../../content-store.ts";
 import { joinPath, versionKey } from "./store-layout.ts";
 
 /** The root's own row. */
@@ -36,6 +37,9 @@ export class DiskRows {
   readonly #places = new Map<string, { version: VersionId; place: VersionPlace }>();
   readonly #folders = new Map<number, Name>();
 
+  /** Rows as stored, of names and nodes that were asked for, while only `store` changes any. */
+  #gathered: { ofNames: Map<string, DiskRow | undefined>; ofNodes: Map<number, readonly DiskRow[]> } | undefined;
+
   constructor(meta: MetaStore) {
     this.#meta = meta;
   }
@@ -43,13 +47,50 @@ export class DiskRows {
   async get(folder: number, name: string): Promise<DiskRow | undefined> {
     const key = rowKey(folder, name);
     if (this.#removed.has(key)) return undefined;
-    return this.#put.get(key) ?? (await this.#meta.diskRow(folder, name));
+    const put = this.#put.get(key);
+    if (put !== undefined) return put;
+    const gathered = this.#gathered;
+    if (gathered?.ofNames.has(key) === true) return gathered.ofNames.get(key);
+    const row = await this.#meta.diskRow(folder, name);
+    gathered?.ofNames.set(key, row);
+    return row;
   }
 
   /** Every name of the node, in a fixed order. */
   async ofNode(node: number): Promise<DiskRow[]> {
-    const rows = this.#overlay(await this.#meta.diskRowsOfNode(node), (row) => row.node === node);
-    return rows.sort(byName);
+    const gathered = this.#gathered;
+    const stored = gathered?.ofNodes.get(node) ?? (await this.#meta.diskRowsOfNode(node));
+    gathered?.ofNodes.set(node, stored);
+    return this.#overlay(stored, (row) => row.node === node).sort(byName);
+  }
+
+  /**
+   * Asks for the rows that a batch needs in one call, since one for each would take most of its time, and keeps them
+   * and all that are asked for until `store`, or the work ends: nobody else may change any meanwhile. What a commit
+   * that was begun makes may have a row already.
+   */
+  async gathering<T>(batch: readonly AcceptedCommit[], begun: ReadonlySet<number>, work: () => Promise<T>): Promise<T> {
+    const ofNodes = new Map<number, readonly DiskRow[]>();
+    const asked = new Set<number>();
+    const names: Name[] = [];
+    for (const { seq, operation, result, change } of batch) {
+      if (operation.op === "make" && !begun.has(seq)) ofNodes.set(result.node, []);
+      else asked.add(result.node);
+      for (const { folder, name } of change.bindings) {
+        asked.add(folder);
+        names.push({ folder, name });
+      }
+    }
+    const nodes = [...asked].filter((node) => !ofNodes.has(node));
+    const stored = await this.#meta.diskRowsOf(names, nodes);
+    for (const [at, node] of nodes.entries()) ofNodes.set(node, stored.ofNodes[at] ?? []);
+    const ofNames = new Map(names.map(({ folder, name }, at) => [rowKey(folder, name), stored.ofNames[at]]));
+    this.#gathered = { ofNames, ofNodes };
+    try {
+      return await work();
+    } finally {
+      this.#gathered = undefined;
+    }
   }
 
   /** The first row of a node; of the root its own, which names nothing. */
@@ -176,6 +217,7 @@ export class DiskRows {
       appliedSeq,
       ...(passed === undefined ? {} : { passed }),
     });
+    this.#gathered = undefined;
     this.#put.clear();
     this.#removed.clear();
     this.#places.clear();

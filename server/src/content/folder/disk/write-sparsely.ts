@@ -3,7 +3,7 @@ import type { DiskFile } from "@runnel/shared";
 
 const BLOCK_BYTES = 4096;
 /** Shorter runs of zeros are written: a hole saves less than one more write costs. */
-const HOLE_BYTES = 16 * BLOCK_BYTES;
+export const HOLE_BYTES = 16 * BLOCK_BYTES;
 const ZEROS = Buffer.alloc(BLOCK_BYTES);
 
 /** True when something was excluded: the file may be shorter than its content. */

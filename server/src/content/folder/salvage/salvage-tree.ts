@@ -3,7 +3,7 @@
 import type { DiskRoot, Log, NodeState } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Ownership } from "../disk/attributes.ts";
-import { ignoreDenied, setAttributes } from "../disk/attributes.ts";
+import { attributeChanges, ignoreDenied } from "../disk/attributes.ts";
 import { type FoundEntry, findAt, moveToConflictCopy } from "../disk/found.ts";
 import { handleKey } from "../disk/same-file.ts";
 import { keepShown } from "../disk/shown.ts";
@@ -182,7 +182,8 @@ export class SalvageTree {
     const { handle } = found;
     const { mode } = found.stat;
     const kept = { mode: state.type === "folder" ? mode : 0, owner: undefined };
-    await setAttributes((change) => this.root.setStat(path, change, handle), state.type, state, kept, this.ownership);
+    for (const change of attributeChanges(state.type, state, kept, this.ownership))
+      await ignoreDenied(this.root.setStat(path, change, handle));
     await keepShown(this, path, state, false);
   }
 

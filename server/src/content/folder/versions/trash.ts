@@ -118,12 +118,11 @@ export class Trash {
     this.#bytes -= kept.sizeBytes;
   }
 
-  /** Moves the file at `from` (in the root) here. The record comes first: a file without one would be nobody's. */
-  async take(from: string, version: VersionId, path: string, handle: Uint8Array): Promise<VersionPlace> {
+  /** Moves the file found at `from` here. The record comes first: a file without one would be nobody's. */
+  async take(from: string, version: VersionId, path: string, found: FoundEntry): Promise<VersionPlace> {
     const { root } = this.#deps;
     const name = trashName(this.#deps.epoch, version);
-    const stat = await root.stat(from);
-    await writeTrashRecord(root, name, this.#deps.epoch, version, path, { stat, handle });
+    await writeTrashRecord(root, name, this.#deps.epoch, version, path, found);
     await root.rename(from, joinPath(TRASH_FOLDER, name), "replace");
     const moved = await root.stat(joinPath(TRASH_FOLDER, name));
     this.#add({ name, sizeBytes: moved.sizeBytes, sinceNs: moved.ctimeNs });

@@ -8,12 +8,15 @@ import type {
   DiskSpace,
   DiskIdentity,
   DiskStat,
+  FileLease,
   FileType,
   OpenMode,
   SetStat,
   Watch,
   WatchEvent,
+  WholeFileWrite,
 } from "../../disk.ts";
+import { lookForWriterInSteps, makeFileInSteps, writeFileInSteps } from "../../disk-steps.ts";
 import { sortXattrs, type Xattr, type XattrChange } from "../../../model/xattrs.ts";
 import { SimulatedFile } from "./file.ts";
 import type { Inode } from "./inode.ts";
@@ -85,6 +88,18 @@ export class SimulatedRoot implements DiskRoot {
     if (inode.content === undefined) throw failed("Unsupported", "open", path);
     if (mode !== "read") await inode.leases.gone(this.#disk.clock);
     return new SimulatedFile(this.#disk, inode, inode.content, { folder, name, path, isWritable: mode !== "read" });
+  }
+
+  writeFile(path: string, bytes: Uint8Array, how: WholeFileWrite): Promise<void> {
+    return writeFileInSteps(this, path, bytes, how);
+  }
+
+  makeFile(path: string, bytes: Uint8Array, how: WholeFileWrite): Promise<DiskIdentity & { file: DiskFile }> {
+    return makeFileInSteps(this, path, bytes, how);
+  }
+
+  lookForWriter(path: string): Promise<{ lease: FileLease; stat: DiskStat }> {
+    return lookForWriterInSteps(this, path);
   }
 
   async makeFolder(path: string, permissions = 0o700): Promise<void> {
