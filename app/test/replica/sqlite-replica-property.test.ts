@@ -62,6 +62,20 @@ function checkNeverLies(replica: Replica, history: ModelHistory): void {
   }
 }
 
+/** Answers from rows kept in memory are those of the tables, which listings are read from. */
+function checkSaysWhatIsStored(replica: Replica, history: ModelHistory): void {
+  const folders = new Set(history.trees.flatMap((_, seq) => history.folders(seq)));
+  for (const folder of folders) {
+    const stored = new Map(replica.entriesAfter(folder, "", 100).map(({ name, state }) => [name, state]));
+    for (const name of WORDS) {
+      const known = replica.lookup(folder, name);
+      expect(known.is === "bound" ? known.state : undefined).toEqual(stored.get(name));
+    }
+  }
+  const complete = [...folders].filter((folder) => replica.listing(folder) !== undefined);
+  expect(complete).toHaveLength(replica.counts().completeFolders);
+}
+
 function checkConverged(replica: Replica, history: ModelHistory): void {
   const tree = history.tree(history.seq);
   for (const [folder, names] of tree.names) {
@@ -103,6 +117,7 @@ test("[F57] [F58] any interleaving of listing parts, answers and feed items conv
           replica.apply(history.changes.slice(from, fed));
         }
         checkNeverLies(replica, history);
+        checkSaysWhatIsStored(replica, history);
       }
       checkConverged(replica, history);
       replica.close();

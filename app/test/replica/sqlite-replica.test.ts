@@ -191,6 +191,50 @@ test("a batch that fails changes nothing", () => {
   expect(replica.lookup(ROOT_NODE, "a")).toEqual({ is: "unknown" });
 });
 
+test("answers that are kept in memory follow what drops many rows at once", () => {
+  const seen = (name: string, inFolder = ROOT_NODE): string => replica.lookup(inFolder, name).is;
+  replica.putListing(ROOT_NODE, 5, [entry("folder", 2, 3, "folder"), entry("a", 3, 4), entry("b", 4, 4)], true);
+  replica.putListing(2, 5, [entry("a", 3, 4), entry("c", 5, 4)], true);
+  expect(["folder", "a", "b"].map((name) => seen(name))).toEqual(["bound", "bound", "bound"]);
+  expect(["a", "c"].map((name) => seen(name, 2))).toEqual(["bound", "bound"]);
+  // The folder is gone, with its names, and what had no other.
+  replica.apply([change(6, [[ROOT_NODE, "folder", 0]], [{ ...makeState(2, "folder", 6), nlink: 0 }])]);
+  expect(["a", "c"].map((name) => seen(name, 2))).toEqual(["unknown", "unknown"]);
+  expect(replica.node(5)).toBeUndefined();
+  expect(replica.node(3)).toEqual(makeState(3, "file", 4));
+  // A later listing has one name less.
+  replica.putListing(ROOT_NODE, 8, [entry("a", 3, 4)], true);
+  expect(seen("b")).toBe("absent");
+  replica.forgetCompleteness();
+  expect(seen("b")).toBe("unknown");
+  expect(replica.node(3)).toBeDefined();
+  replica.reset("other epoch", makeState(ROOT_NODE, "folder", 0));
+  expect(seen("a")).toBe("unknown");
+  expect(replica.node(3)).toBeUndefined();
+});
+
+test("a batch that fails leaves nothing of itself in what is kept in memory", () => {
+  replica.putListing(ROOT_NODE, 5, [entry("a", 2, 3)], true);
+  const good = [
+    change(6, [[ROOT_NODE, "a", 3]], [makeState(2, "file", 6), makeState(3, "file", 6)]),
+    change(
+      7,
+      [
+        [ROOT_NODE, "a", 4],
+        [ROOT_NODE, "b", 3],
+      ],
+      [makeState(2, "file", 7), makeState(4, "file", 7)],
+    ),
+  ];
+  const bad = change(8, [[ROOT_NODE, null as unknown as string, 5]], []);
+  expect(() => replica.apply([...good, bad])).toThrow();
+  expect(replica.lookup(ROOT_NODE, "a")).toEqual({ is: "bound", state: makeState(2, "file", 3) });
+  expect(replica.lookup(ROOT_NODE, "b")).toEqual({ is: "absent", asOf: 5 });
+  expect(replica.node(3)).toBeUndefined();
+  replica.apply(good);
+  expect(replica.lookup(ROOT_NODE, "a")).toEqual({ is: "bound", state: makeState(4, "file", 7) });
+});
+
 test("[F48] after a kill all is there; after a power cut folders are to be listed again", () => {
   replica.putListing(ROOT_NODE, 5, [entry("a", 2, 3)], true);
   replica.advance(8);

@@ -83,6 +83,7 @@ export class IndexDatabase {
   #isInMemory = false;
   #wasDamageReported = false;
   readonly #damageListeners: ((sentence: string) => void)[] = [];
+  readonly #undoneListeners: (() => void)[] = [];
 
   constructor(db: Database.Database, path: string, what: string, lastEnd: LastEnd, dropped: string | undefined) {
     this.#db = db;
@@ -115,6 +116,9 @@ export class IndexDatabase {
       this.#isInTransaction = true;
       try {
         return this.#db.transaction(work)();
+      } catch (error) {
+        for (const tell of this.#undoneListeners) tell();
+        throw error;
       } finally {
         this.#isInTransaction = false;
       }
@@ -137,6 +141,11 @@ export class IndexDatabase {
     }
     this.#moveToMemory();
     return this.orInMemory(work);
+  }
+
+  /** Called when a transaction was undone: what was read in it may not be so. */
+  onUndone(tell: () => void): void {
+    this.#undoneListeners.push(tell);
   }
 
   /**

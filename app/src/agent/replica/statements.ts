@@ -1,6 +1,7 @@
 // The replica's prepared statements.
 import type { IndexDatabase, Query } from "./database.ts";
 import type { NodeRow } from "./schema.ts";
+import { RecentRows } from "./recent-rows.ts";
 import { NODE_COLUMNS } from "./schema.ts";
 
 export interface NameRow {
@@ -23,38 +24,52 @@ export function prepareStatements(db: IndexDatabase) {
       `SELECT names.name FROM names JOIN nodes ON nodes.node = names.node
        WHERE names.folder = ? ORDER BY type <> ?, ${order}`,
     );
+  const nodes = new RecentRows(db, query<NodeRow>(`SELECT ${NODE_COLUMNS} FROM nodes WHERE node = ?`));
+  const names = new RecentRows(db, query<NameRow>("SELECT name, node, seq FROM names WHERE folder = ? AND name = ?"));
+  const folders = new RecentRows(db, query<{ asOf: number }>("SELECT asOf FROM folders WHERE folder = ?"));
   return {
     facts: query<{ epoch: string; root: number; seq: number; isWhole: number }>(
       "SELECT epoch, root, seq, isWhole FROM facts",
     ),
     putFacts: query("INSERT OR REPLACE INTO facts VALUES (1, ?, ?, ?, ?)"),
-    clear: ["nodes", "names", "folders", "facts"].map((table) => query(`DELETE FROM ${table}`)),
+    clear: [
+      nodes.changingAll(query("DELETE FROM nodes")),
+      names.changingAll(query("DELETE FROM names")),
+      folders.changingAll(query("DELETE FROM folders")),
+      query("DELETE FROM facts"),
+    ],
 
-    node: query<NodeRow>(`SELECT ${NODE_COLUMNS} FROM nodes WHERE node = ?`),
+    node: nodes,
     /** Newer wins. */
-    putNode: query(
-      `INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (node) DO UPDATE SET ${UPDATED} WHERE excluded.seq > nodes.seq`,
+    putNode: nodes.changing(
+      query(
+        `INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT (node) DO UPDATE SET ${UPDATED} WHERE excluded.seq > nodes.seq`,
+      ),
+      1,
     ),
-    dropNode: query("DELETE FROM nodes WHERE node = ?"),
+    dropNode: nodes.changing(query("DELETE FROM nodes WHERE node = ?"), 1),
     unnamed: query<{ node: number }>(
       "SELECT node FROM nodes WHERE NOT EXISTS (SELECT 1 FROM names WHERE names.node = nodes.node)",
     ),
 
-    name: query<NameRow>("SELECT name, node, seq FROM names WHERE folder = ? AND name = ?"),
-    putName: query(
-      `INSERT INTO names VALUES (?, ?, ?, ?)
-       ON CONFLICT (folder, name) DO UPDATE SET node = excluded.node, seq = excluded.seq`,
+    name: names,
+    putName: names.changing(
+      query(
+        `INSERT INTO names VALUES (?, ?, ?, ?)
+         ON CONFLICT (folder, name) DO UPDATE SET node = excluded.node, seq = excluded.seq`,
+      ),
+      2,
     ),
-    dropName: query("DELETE FROM names WHERE folder = ? AND name = ?"),
+    dropName: names.changing(query("DELETE FROM names WHERE folder = ? AND name = ?"), 2),
     namesOf: query<NameRow & { folder: number }>("SELECT folder, name, node, seq FROM names WHERE node = ?"),
     firstNameOf: query<{ folder: number; name: string }>(
       "SELECT folder, name FROM names WHERE node = ? ORDER BY folder, name LIMIT 1",
     ),
     namesIn: query<NameRow>("SELECT name, node, seq FROM names WHERE folder = ?"),
-    dropNamesIn: query("DELETE FROM names WHERE folder = ?"),
+    dropNamesIn: names.changingAll(query("DELETE FROM names WHERE folder = ?")),
     olderNamesIn: query<NameRow>("SELECT name, node, seq FROM names WHERE folder = ? AND seq < ?"),
-    dropOlderNamesIn: query("DELETE FROM names WHERE folder = ? AND seq < ?"),
+    dropOlderNamesIn: names.changingAll(query("DELETE FROM names WHERE folder = ? AND seq < ?")),
     /** Rows without a state are kept out by the join: a folder is not complete with such a name. */
     entriesIn: query<NodeRow & { name: string }>(
       `SELECT names.name, ${NODE_COLUMNS} FROM names JOIN nodes ON nodes.node = names.node
@@ -86,18 +101,18 @@ export function prepareStatements(db: IndexDatabase) {
        WHERE type = ? AND size BETWEEN ? AND ? ORDER BY abs(size - ?), nodes.node LIMIT ?`,
     ),
 
-    dropTombstonesIn: query("DELETE FROM names WHERE folder = ? AND node = 0 AND seq <= ?"),
-    dropPassedTombstones: query(
-      "DELETE FROM names WHERE node = 0 AND seq <= ? AND folder IN (SELECT folder FROM folders)",
+    dropTombstonesIn: names.changingAll(query("DELETE FROM names WHERE folder = ? AND node = 0 AND seq <= ?")),
+    dropPassedTombstones: names.changingAll(
+      query("DELETE FROM names WHERE node = 0 AND seq <= ? AND folder IN (SELECT folder FROM folders)"),
     ),
     tombstones: query<{ n: number; seq: number | null }>(
       "SELECT count(*) AS n, max(seq) AS seq FROM names WHERE node = 0",
     ),
 
-    folder: query<{ asOf: number }>("SELECT asOf FROM folders WHERE folder = ?"),
-    putFolder: query("INSERT OR REPLACE INTO folders VALUES (?, ?)"),
-    dropFolder: query("DELETE FROM folders WHERE folder = ?"),
-    dropFolders: query("DELETE FROM folders"),
+    folder: folders,
+    putFolder: folders.changing(query("INSERT OR REPLACE INTO folders VALUES (?, ?)"), 1),
+    dropFolder: folders.changing(query("DELETE FROM folders WHERE folder = ?"), 1),
+    dropFolders: folders.changingAll(query("DELETE FROM folders")),
     countBelow: query<{ n: number }>(
       `WITH RECURSIVE below(node) AS (
          SELECT node FROM names WHERE folder = ? AND node <> 0
