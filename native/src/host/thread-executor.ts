@@ -15,6 +15,11 @@ function usingAll<T>(files: readonly RealFile[], call: () => Promise<T>): Promis
   return file === undefined ? systemCall("rechunk", call()) : file.use("rechunk", () => usingAll(others, call));
 }
 
+/** Bytes that are worked on on the caller's thread: to hand them over costs more, and they take some 15 µs. */
+const AT_ONCE_BYTES = 16 * 1024;
+const COMPRESSED_AT_ONCE_BYTES = 4 * 1024;
+const FAST_LEVEL = 3;
+
 /** Jobs that files are spread over: the disk's own queue does better with several. */
 const JOBS_MAX = 8;
 /** Files in a job at the least: to begin one costs more than to digest a small file. */
@@ -42,7 +47,10 @@ export function threadExecutor(): Executor {
   const core = coreAddon();
   const inline = inlineExecutor();
   return {
-    chunkBytes: async (bytes, preset = 0) => toChunkedRange(await systemCall("chunk", core.chunkBytes(bytes, preset))),
+    async chunkBytes(bytes, preset = 0) {
+      if (bytes.length <= AT_ONCE_BYTES) return inline.chunkBytes(bytes, preset);
+      return toChunkedRange(await systemCall("chunk", core.chunkBytes(bytes, preset)));
+    },
     async chunkFile(file, offset, length, preset = 0) {
       if (!(file instanceof RealFile)) return inline.chunkFile(file, offset, length, preset);
       checkSize(offset, "offset");
@@ -58,7 +66,10 @@ export function threadExecutor(): Executor {
       const files = new Set(content.flatMap(({ file }) => (file instanceof RealFile ? [file] : [])));
       return toRechunked(await usingAll([...files], () => core.rechunk(flat, baseLengths, ranges, preset)));
     },
-    digest: async (buffers) => new Uint8Array(await systemCall("digest", core.digest([...buffers]))),
+    async digest(buffers) {
+      if (buffers.reduce((sum, { length }) => sum + length, 0) <= AT_ONCE_BYTES) return inline.digest(buffers);
+      return new Uint8Array(await systemCall("digest", core.digest([...buffers])));
+    },
     async digestFile(file, ranges) {
       if (!(file instanceof RealFile)) return inline.digestFile(file, ranges);
       const flat = flatRanges(ranges);
@@ -69,11 +80,14 @@ export function threadExecutor(): Executor {
       return (await Promise.all(spread(files).map((part) => digestPart(root, part, isSynced)))).flat();
     },
     async compress(bytes, level, prefix = NO_PREFIX) {
+      if (bytes.length + prefix.length <= COMPRESSED_AT_ONCE_BYTES && level <= FAST_LEVEL)
+        return inline.compress(bytes, level, prefix);
       checkLevel(level);
       const output = await systemCall("compress", core.compress(bytes, prefix, level));
       return output && new Uint8Array(output);
     },
     async decompress(bytes, rawBytes, prefix = NO_PREFIX) {
+      if (bytes.length + rawBytes + prefix.length <= AT_ONCE_BYTES) return inline.decompress(bytes, rawBytes, prefix);
       const into = allocateRun(core, bytes, rawBytes);
       await systemCall("decompress", core.decompress(bytes, prefix, into));
       return into;
