@@ -20,7 +20,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { RunnelError, fromSystemError, makeFileInSteps, writeFileInSteps } from "@runnel/shared";
+import { RunnelError, fromSystemError, makeFileInSteps, readFileInSteps, writeFileInSteps } from "@runnel/shared";
 import type {
   Disk,
   DiskEntry,
@@ -138,6 +138,10 @@ class HostRoot implements DiskRoot {
     });
     file.shadow = await this.disk.also((shadow) => shadow.open(at, isNew ? "create" : "write"));
     return file;
+  }
+
+  readFile(path: string, bytesMax: number): Promise<Uint8Array> {
+    return readFileInSteps(this, path, bytesMax);
   }
 
   writeFile(path: string, bytes: Uint8Array, how: WholeFileWrite): Promise<void> {

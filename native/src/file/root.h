@@ -52,6 +52,9 @@ struct WholeFile {
 // Opens the file, cuts it, writes, sets what is to be set, and syncs. What a failure leaves is not removed.
 int WriteFileAt(int root, const WholeFile& whole, Descriptor* file);
 
+// Reads a file from its beginning, at most so much of it.
+int ReadFileAt(int root, const std::string& path, uint64_t length_max, std::vector<uint8_t>* bytes);
+
 int StatPath(int root, const std::string& path, Stat* stat);
 int HandleOfPath(int root, const std::string& path, std::vector<uint8_t>* handle);
 // Both are of one file, whatever takes its name meanwhile.

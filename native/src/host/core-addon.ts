@@ -67,6 +67,7 @@ export interface CoreAddon {
   close(fd: number): Promise<void>;
 
   open(root: number, path: string, mode: number, permissions: number): Promise<number>;
+  readFile(root: number, path: string, lengthMax: number): Promise<ArrayBuffer>;
   writeFile(root: number, ...how: WholeFileArguments): Promise<void>;
   /** `identity` as of `identify`. */
   makeFile(root: number, ...how: WholeFileArguments): Promise<{ fd: number; identity: ArrayBuffer }>;

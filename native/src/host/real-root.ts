@@ -99,6 +99,12 @@ export class RealRoot implements DiskRoot {
     return new RealFile(await gate.enter(open), () => gate.leave());
   }
 
+  async readFile(path: string, bytesMax: number): Promise<Uint8Array> {
+    checkName(path, "read file");
+    checkSize(bytesMax, "bytesMax");
+    return new Uint8Array(await this.useToOpen("read file", (root) => this.#core.readFile(root, path, bytesMax)));
+  }
+
   async writeFile(path: string, bytes: Uint8Array, how: WholeFileWrite): Promise<void> {
     const whole = wholeFileArguments(path, bytes, how);
     await this.useToOpen("write file", (root) => this.#core.writeFile(root, ...whole));

@@ -19,6 +19,10 @@ async function writeTo(
   if (isSynced) await file.sync();
 }
 
+export function readFileInSteps(root: DiskRoot, path: string, bytesMax: number): Promise<Uint8Array> {
+  return withFile(root, path, "read", (file) => file.read(0, bytesMax));
+}
+
 export async function writeFileInSteps(
   root: DiskRoot,
   path: string,

@@ -157,6 +157,8 @@ export interface DiskRoot {
    * only.
    */
   open(path: string, mode: OpenMode, permissions?: number): Promise<DiskFile>;
+  /** Reads a file from its beginning, at most so many bytes, in one go. */
+  readFile(path: string, bytesMax: number): Promise<Uint8Array>;
   /** Makes a file of these bytes: all steps at once, which is far cheaper than one after the other. */
   writeFile(path: string, bytes: Uint8Array, how: WholeFileWrite): Promise<void>;
   /** Makes a file as `writeFile`. @returns it, open, with what it is by then. */

@@ -46,7 +46,7 @@ export async function readWhole(
   bytesMax: number = FILE_BYTES_MAX,
 ): Promise<string | undefined> {
   try {
-    return await withFile(root, name, "read", async (file) => Buffer.from(await file.read(0, bytesMax)).toString());
+    return Buffer.from(await root.readFile(name, bytesMax)).toString();
   } catch (error) {
     if (isRunnelError(error, "NotFound", "NotFolder")) return undefined;
     throw error;

@@ -59,6 +59,17 @@ export function describeFiles(context: DiskContext): void {
       await expectKind(root.writeFile("../b", bytesOf("x"), how), "Invalid");
     });
 
+    test("reads a whole file, or its beginning", async () => {
+      const { root } = context;
+      await root.writeFile("a", bytesOf("hello"), { mode: "createNew", permissions: 0o600 });
+      expect(textOf(await root.readFile("a", 100))).toBe("hello");
+      expect(textOf(await root.readFile("a", 2))).toBe("he");
+      expect(await root.readFile("a", 0)).toHaveLength(0);
+      await root.makeFolder("folder");
+      await expectKind(root.readFile("folder", 10), "IsFolder");
+      await expectKind(root.readFile("none", 10), "NotFound");
+    });
+
     test("makes a whole file, open, with its identity", async () => {
       const { root } = context;
       const how = { mode: "createNew", permissions: 0o600, stat: { mode: 0o444, mtimeNs: 7n } } as const;

@@ -5,6 +5,8 @@ import type { DiskFile, DiskRoot, Piece } from "@runnel/shared";
 import { RunnelError } from "@runnel/shared";
 import type { Edit } from "../cache/cache.ts";
 
+const SMALL_BYTES = 16 * 1024;
+
 export interface Layer {
   /** Relative to the journal's data folder. */
   file: string;
@@ -30,16 +32,37 @@ export interface Composition {
   layers: readonly Layer[];
 }
 
+/** A content so small that it is read at once: to open a file takes longer. */
+export class BytesFile {
+  /** It has no descriptor. */
+  readonly fd = -1;
+  readonly #bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  async read(offset: number, length: number, into: Uint8Array = new Uint8Array(length)): Promise<Uint8Array> {
+    const bytes = this.#bytes.subarray(offset, offset + length);
+    into.set(bytes);
+    return into.subarray(0, bytes.length);
+  }
+}
+
+export interface ContentPiece extends Piece {
+  file: DiskFile | BytesFile | undefined;
+}
+
 /** Keeps its files open until `close`; the base's is closed with them. */
 export class ComposedContent {
-  readonly pieces: readonly Piece[];
+  readonly pieces: readonly ContentPiece[];
   readonly sizeBytes: number;
   readonly #files: readonly DiskFile[];
   readonly #base: { file: DiskFile; verification: BaseVerification } | undefined;
   readonly #starts: number[] = [];
 
   constructor(
-    pieces: readonly Piece[],
+    pieces: readonly ContentPiece[],
     files: readonly DiskFile[],
     base?: { file: DiskFile | undefined; verification: BaseVerification | undefined },
   ) {
@@ -89,16 +112,16 @@ export class ComposedContent {
   }
 
   /** The base shows at the offsets that it has. */
-  #ofBase(offset: number, length: number): Piece[] {
+  #ofBase(offset: number, length: number): ContentPiece[] {
     const base = this.#base;
     if (base === undefined) return [];
     return this.slice(offset, length).filter((piece) => piece.file === base.file);
   }
 
   /** The pieces of a range. */
-  slice(offset: number, length: number): Piece[] {
+  slice(offset: number, length: number): ContentPiece[] {
     const end = offset + length;
-    const pieces: Piece[] = [];
+    const pieces: ContentPiece[] = [];
     for (let index = this.#pieceAt(offset); index < this.pieces.length; index++) {
       const piece = this.pieces[index];
       const start = this.#starts[index] ?? 0;
@@ -116,7 +139,8 @@ export class ComposedContent {
     const pieces: Edit["pieces"][number][] = [];
     for (const [index, { file, offset: from, length }] of this.pieces.entries()) {
       const offset = this.#starts[index] ?? 0;
-      if (file === undefined) continue;
+      // Bytes in memory have no base: they are no edit.
+      if (file === undefined || file instanceof BytesFile) continue;
       if (file === this.#base?.file) keptBytes = offset + length;
       else pieces.push({ file, from, offset, length });
     }
@@ -152,7 +176,8 @@ export class ComposedContent {
   }
 }
 
-async function copyPiece(file: DiskFile, piece: Piece, target: DiskFile, start: number): Promise<void> {
+async function copyPiece(file: DiskFile | BytesFile, piece: Piece, target: DiskFile, start: number): Promise<void> {
+  if (file instanceof BytesFile) return target.write(start, await file.read(piece.offset, piece.length));
   for (let done = 0; done < piece.length;) {
     const copied = await target.copyFrom(file, piece.offset + done, start + done, piece.length - done);
     if (copied === 0) throw new RunnelError("Io", "keep content", "A file to be kept is shorter than it was.");
@@ -169,6 +194,8 @@ export async function openComposed(data: DiskRoot, of: Composition): Promise<Com
       { file: of.base, offset: 0, length: shown },
       { file: undefined, offset: 0, length: of.sizeBytes - shown },
     ]);
+    const small = await readSmall(data, of);
+    if (small !== undefined) return new ComposedContent([{ file: small, offset: 0, length: of.sizeBytes }], []);
     for (const layer of of.layers) {
       const file = await data.open(layer.file, "read");
       files.push(file);
@@ -179,6 +206,14 @@ export async function openComposed(data: DiskRoot, of: Composition): Promise<Com
     await Promise.all(files.map((file) => file.close()));
     throw error;
   }
+}
+
+/** Reads a small content that is one layer. @returns undefined for another one. */
+async function readSmall(data: DiskRoot, of: Composition): Promise<BytesFile | undefined> {
+  const [layer] = of.layers;
+  const isSmall = of.sizeBytes > 0 && of.sizeBytes <= SMALL_BYTES;
+  if (layer === undefined || of.base !== undefined || !isSmall || !isWholeLayer(of)) return undefined;
+  return new BytesFile(await data.readFile(layer.file, of.sizeBytes));
 }
 
 /** Ranges in which the content may differ from the base. */
@@ -200,9 +235,14 @@ export function isWholeLayer(of: Omit<Composition, "base">): boolean {
 }
 
 /** `file` shows at its extents (ascending), at the offsets they have in it. */
-function overlaid(below: readonly Piece[], file: DiskFile, extents: readonly ByteRange[], sizeBytes: number): Piece[] {
+function overlaid(
+  below: readonly ContentPiece[],
+  file: DiskFile,
+  extents: readonly ByteRange[],
+  sizeBytes: number,
+): ContentPiece[] {
   const content = new ComposedContent(below, []);
-  const pieces: Piece[] = [];
+  const pieces: ContentPiece[] = [];
   let at = 0;
   for (const extent of extents) {
     const offset = Math.max(at, extent.offset);
@@ -214,8 +254,8 @@ function overlaid(below: readonly Piece[], file: DiskFile, extents: readonly Byt
   return joined([...pieces, ...content.slice(at, sizeBytes - at)]);
 }
 
-function joined(pieces: readonly Piece[]): Piece[] {
-  const result: Piece[] = [];
+function joined(pieces: readonly ContentPiece[]): ContentPiece[] {
+  const result: ContentPiece[] = [];
   for (const piece of pieces) {
     if (piece.length === 0) continue;
     const last = result.at(-1);

@@ -51,6 +51,15 @@ WholeFile WholeFileArguments(const Napi::CallbackInfo& info) {
 
 Lane LaneOf(const WholeFile& whole) { return whole.is_synced ? Lane::kSync : Lane::kQuick; }
 
+Napi::Value ReadFile(const Napi::CallbackInfo& info) {
+  return StartJob(
+      info.Env(), Lane::kQuick, std::vector<uint8_t>(), {},
+      [at = PathArguments(info), length_max = SizeArgument(info, 2)](std::vector<uint8_t>& bytes) {
+        return ReadFileAt(at.root, at.path, length_max, &bytes);
+      },
+      BytesResult);
+}
+
 Napi::Value WriteFile(const Napi::CallbackInfo& info) {
   const WholeFile whole = WholeFileArguments(info);
   return StartJob(info.Env(), LaneOf(whole), {info[4].As<Napi::Object>()}, [root = IntArgument(info, 0), whole] {
@@ -179,6 +188,7 @@ void ExportRoot(Napi::Env env, Napi::Object exports) {
   exports.Set("openRoot", Napi::Function::New<OpenRootAt>(env));
   exports.Set("makeRoot", Napi::Function::New<MakeRootAt>(env));
   exports.Set("open", Napi::Function::New<Open>(env));
+  exports.Set("readFile", Napi::Function::New<ReadFile>(env));
   exports.Set("writeFile", Napi::Function::New<WriteFile>(env));
   exports.Set("makeFile", Napi::Function::New<MakeFile>(env));
   exports.Set("lookForWriter", Napi::Function::New<LookForWriter>(env));

@@ -16,7 +16,7 @@ import type {
   WatchEvent,
   WholeFileWrite,
 } from "../../disk.ts";
-import { lookForWriterInSteps, makeFileInSteps, writeFileInSteps } from "../../disk-steps.ts";
+import { lookForWriterInSteps, makeFileInSteps, readFileInSteps, writeFileInSteps } from "../../disk-steps.ts";
 import { sortXattrs, type Xattr, type XattrChange } from "../../../model/xattrs.ts";
 import { SimulatedFile } from "./file.ts";
 import type { Inode } from "./inode.ts";
@@ -88,6 +88,10 @@ export class SimulatedRoot implements DiskRoot {
     if (inode.content === undefined) throw failed("Unsupported", "open", path);
     if (mode !== "read") await inode.leases.gone(this.#disk.clock);
     return new SimulatedFile(this.#disk, inode, inode.content, { folder, name, path, isWritable: mode !== "read" });
+  }
+
+  readFile(path: string, bytesMax: number): Promise<Uint8Array> {
+    return readFileInSteps(this, path, bytesMax);
   }
 
   writeFile(path: string, bytes: Uint8Array, how: WholeFileWrite): Promise<void> {
