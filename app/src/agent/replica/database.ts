@@ -9,7 +9,7 @@ import { RunnelError, isRunnelError } from "@runnel/shared";
 import { systemBoot } from "./system-boot.ts";
 
 export type Value = number | bigint | string | Uint8Array | null;
-type Row = Record<string, unknown>;
+export type Row = Record<string, unknown>;
 
 export interface DatabaseFormat {
   /** Name in messages: "replica", "cache index". */

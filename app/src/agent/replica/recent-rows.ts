@@ -26,6 +26,11 @@ export class RecentRows<R> {
     return read;
   }
 
+  /** The row is written: it need not be read. */
+  keep(row: R, ...key: Value[]): void {
+    this.#rows.set(keyOf(key), row);
+  }
+
   /** A statement that changes the row whose key is the first of its values, so many. */
   changing(statement: Query, keyValues: number): Pick<Query, "run"> {
     return {

@@ -28,6 +28,8 @@ export const REPLICA_FORMAT: DatabaseFormat = {
   `,
 };
 
+const LOW_HALF = 0xffff_ffffn;
+
 /** Numbers of file types in rows; append-only. */
 const TYPES: readonly FileType[] = ["file", "folder", "symlink", "fifo", "socket", "block", "char"];
 
@@ -77,6 +79,20 @@ export function stateOf(row: NodeRow): NodeState {
     version: row.version,
     seq: row.seq,
     ...(row.xattrSeq === 0 ? {} : { xattrSeq: row.xattrSeq }),
+  };
+}
+
+/** The row that a state is read from, once it has been written. */
+export function rowOf({ sizeBytes, mtimeNs, ctimeNs, type, xattrSeq = 0, ...state }: NodeState): NodeRow {
+  return {
+    ...state,
+    type: TYPES.indexOf(type),
+    size: sizeBytes,
+    mtimeHigh: Number(mtimeNs >> 32n),
+    mtimeLow: Number(mtimeNs & LOW_HALF),
+    ctimeHigh: Number(ctimeNs >> 32n),
+    ctimeLow: Number(ctimeNs & LOW_HALF),
+    xattrSeq,
   };
 }
 

@@ -246,8 +246,8 @@ class SqliteReplica implements Replica {
   /** Takes in a state, also of a node without a name; not of a removed one that nobody here knows. */
   #learn(state: NodeState): void {
     if (state.nlink === 0 && this.#rows.node.get(state.node) === undefined) return;
-    this.#rows.putNode.run(...nodeValues(state));
-    this.#lostName(state.node);
+    // A known one has a name, or is among the orphans.
+    if (this.#rows.learnNode(state)) this.#lostName(state.node);
   }
 
   #putAnswer(asOf: number, node: number, at: { folder: number; name: string }): void {
@@ -264,7 +264,7 @@ class SqliteReplica implements Replica {
 
   /** `before`: what the name's row said, undefined without a row. */
   #bind(folder: number, name: string, node: number, seq: number, before: number | undefined): void {
-    this.#rows.putName.run(folder, name, node, seq);
+    this.#rows.putName(folder, name, node, seq);
     if (node === 0) this.#tombstones++;
     else this.#orphans.delete(node);
     if (before !== undefined && (before !== node || node === 0)) this.#wasDropped(before);

@@ -1,8 +1,9 @@
 // The replica's prepared statements.
-import type { IndexDatabase, Query } from "./database.ts";
+import type { NodeState } from "@runnel/shared";
+import type { IndexDatabase, Query, Row } from "./database.ts";
 import type { NodeRow } from "./schema.ts";
 import { RecentRows } from "./recent-rows.ts";
-import { NODE_COLUMNS } from "./schema.ts";
+import { NODE_COLUMNS, nodeValues, rowOf } from "./schema.ts";
 
 export interface NameRow {
   name: string;
@@ -18,7 +19,7 @@ const UPDATED = "type mode uid gid size mtime ctime nlink rdev target version se
 export type Statements = ReturnType<typeof prepareStatements>;
 
 export function prepareStatements(db: IndexDatabase) {
-  const query = <R>(sql: string): Query<R> => db.query<R>(sql);
+  const query = <R = Row>(sql: string): Query<R> => db.query<R>(sql);
   const sortedBy = (order: string): Query<{ name: string }> =>
     db.query(
       `SELECT names.name FROM names JOIN nodes ON nodes.node = names.node
@@ -27,6 +28,15 @@ export function prepareStatements(db: IndexDatabase) {
   const nodes = new RecentRows(db, query<NodeRow>(`SELECT ${NODE_COLUMNS} FROM nodes WHERE node = ?`));
   const names = new RecentRows(db, query<NameRow>("SELECT name, node, seq FROM names WHERE folder = ? AND name = ?"));
   const folders = new RecentRows(db, query<{ asOf: number }>("SELECT asOf FROM folders WHERE folder = ?"));
+  /** Newer wins. */
+  const putNode = query(
+    `INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (node) DO UPDATE SET ${UPDATED} WHERE excluded.seq > nodes.seq`,
+  );
+  const putName = query(
+    `INSERT INTO names VALUES (?, ?, ?, ?)
+     ON CONFLICT (folder, name) DO UPDATE SET node = excluded.node, seq = excluded.seq`,
+  );
   return {
     facts: query<{ epoch: string; root: number; seq: number; isWhole: number }>(
       "SELECT epoch, root, seq, isWhole FROM facts",
@@ -40,27 +50,25 @@ export function prepareStatements(db: IndexDatabase) {
     ],
 
     node: nodes,
-    /** Newer wins. */
-    putNode: nodes.changing(
-      query(
-        `INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT (node) DO UPDATE SET ${UPDATED} WHERE excluded.seq > nodes.seq`,
-      ),
-      1,
-    ),
+    putNode: nodes.changing(putNode, 1),
+    /** The same of one that may be known. @returns whether it is new. */
+    learnNode: (state: NodeState): boolean => {
+      const known = nodes.get(state.node);
+      if (known !== undefined && known.seq >= state.seq) return false;
+      putNode.run(...nodeValues(state));
+      nodes.keep(rowOf(state), state.node);
+      return known === undefined;
+    },
     dropNode: nodes.changing(query("DELETE FROM nodes WHERE node = ?"), 1),
     unnamed: query<{ node: number }>(
       "SELECT node FROM nodes WHERE NOT EXISTS (SELECT 1 FROM names WHERE names.node = nodes.node)",
     ),
 
     name: names,
-    putName: names.changing(
-      query(
-        `INSERT INTO names VALUES (?, ?, ?, ?)
-         ON CONFLICT (folder, name) DO UPDATE SET node = excluded.node, seq = excluded.seq`,
-      ),
-      2,
-    ),
+    putName: (folder: number, name: string, node: number, seq: number): void => {
+      putName.run(folder, name, node, seq);
+      names.keep({ name, node, seq }, folder, name);
+    },
     dropName: names.changing(query("DELETE FROM names WHERE folder = ? AND name = ?"), 2),
     namesOf: query<NameRow & { folder: number }>("SELECT folder, name, node, seq FROM names WHERE node = ?"),
     firstNameOf: query<{ folder: number; name: string }>(
