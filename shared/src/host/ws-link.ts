@@ -97,7 +97,7 @@ export class WsLink implements Link {
     if (this.#isGathering) return;
     this.#isGathering = true;
     this.#stream.cork();
-    process.nextTick(() => {
+    setImmediate(() => {
       this.#isGathering = false;
       this.#stream.uncork();
     });
