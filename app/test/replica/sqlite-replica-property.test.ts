@@ -65,12 +65,19 @@ function checkNeverLies(replica: Replica, history: ModelHistory): void {
 /** Answers from rows kept in memory are those of the tables, which listings are read from. */
 function checkSaysWhatIsStored(replica: Replica, history: ModelHistory): void {
   const folders = new Set(history.trees.flatMap((_, seq) => history.folders(seq)));
+  const named = new Map<number, string[]>();
   for (const folder of folders) {
     const stored = new Map(replica.entriesAfter(folder, "", 100).map(({ name, state }) => [name, state]));
+    for (const [name, { node }] of stored) named.set(node, [...(named.get(node) ?? []), `${folder}/${name}`]);
     for (const name of WORDS) {
       const known = replica.lookup(folder, name);
       expect(known.is === "bound" ? known.state : undefined).toEqual(stored.get(name));
     }
+  }
+  for (const node of new Set(history.trees.flatMap(({ states }) => [...states.keys()]))) {
+    if (replica.node(node) === undefined) continue;
+    const names = replica.namesOf(node).map(({ folder, name }) => `${folder}/${name}`);
+    expect(names.sort()).toEqual((named.get(node) ?? []).sort());
   }
   const complete = [...folders].filter((folder) => replica.listing(folder) !== undefined);
   expect(complete).toHaveLength(replica.counts().completeFolders);

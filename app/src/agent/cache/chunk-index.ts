@@ -87,7 +87,7 @@ export class ChunkIndex {
   }
 
   #add(content: Content, recipe: Recipe, from: number, to: number): void {
-    this.#deps.rows.setIndexed.run(from, content.id);
+    if (content.indexed !== from) this.#deps.rows.setIndexed.run(from, content.id);
     content.indexed = from;
     this.#begin({ lineage: content.lineage, recipe, at: from, to, content });
   }

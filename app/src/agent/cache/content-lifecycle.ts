@@ -40,7 +40,9 @@ export class ContentLifecycle {
   }
 
   byVersion(version: VersionId): Content | undefined {
-    const row = version.node === 0 ? undefined : this.#deps.rows.byVersion.get(version.node, version.seq);
+    // A file that has just been made has no content.
+    const row =
+      version.node === 0 || version.seq === 0 ? undefined : this.#deps.rows.byVersion.get(version.node, version.seq);
     return row && this.#deps.contents.get(row.id);
   }
 

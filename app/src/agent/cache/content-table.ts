@@ -23,6 +23,9 @@ interface ContentTableDeps {
   clock: Clock;
 }
 
+/** Columns of a row without version, recipe and bytes. */
+const NEW_ROW = { node: 0, version: 0, oid: null, present: new Uint8Array(0), held: 0, indexed: 0 };
+
 export class ContentTable {
   readonly #deps: ContentTableDeps;
   /** Insertion order is the order of last use. */
@@ -67,9 +70,13 @@ export class ContentTable {
     if (row === undefined) return undefined;
     const content = this.#read(row);
     if (content === undefined) return undefined;
-    this.#loaded.set(id, content);
-    this.#unload(content);
+    this.#load(content);
     return content;
+  }
+
+  #load(content: Content): void {
+    this.#loaded.set(content.id, content);
+    this.#unload(content);
   }
 
   /** @throws RunnelError Gone. */
@@ -86,9 +93,12 @@ export class ContentTable {
   insert(sizeBytes: number, lineage?: number, near?: number): Content {
     let id = this.#lastId + 1;
     if (near !== undefined) while (!isSameFolder(id, near)) id++;
-    this.#deps.rows.insert.run(id, lineage ?? id, 0, 0, sizeBytes, ++this.#lastUse);
+    const row = { id, lineage: lineage ?? id, ...NEW_ROW, size: sizeBytes, used: ++this.#lastUse };
+    this.#deps.rows.insert.run(id, row.lineage, 0, 0, sizeBytes, row.used);
     this.#lastId = id;
-    return this.get(id) as Content;
+    const content = new Content(row, undefined, this.#deps.files.pathOf(id));
+    this.#load(content);
+    return content;
   }
 
   /** The content has been used: it is the last to be evicted. */

@@ -8,11 +8,11 @@ const ROWS_MAX = 2048;
 
 /** Answers `get` of a query for one row by its key. Whatever changes rows of the table says so here. */
 export class RecentRows<R> {
-  readonly #query: Query<R>;
+  readonly #query: Pick<Query<R>, "get">;
   /** Undefined for a key that has no row. */
   readonly #rows = new RecentMap<Value, R | undefined>(ROWS_MAX);
 
-  constructor(db: IndexDatabase, query: Query<R>) {
+  constructor(db: IndexDatabase, query: Pick<Query<R>, "get">) {
     this.#query = query;
     db.onUndone(() => this.#rows.clear());
   }
@@ -26,9 +26,17 @@ export class RecentRows<R> {
     return read;
   }
 
-  /** The row is written: it need not be read. */
-  keep(row: R, ...key: Value[]): void {
+  /** Keeps what the row is now: it need not be read. */
+  keep(row: R | undefined, ...key: Value[]): void {
     this.#rows.set(keyOf(key), row);
+  }
+
+  forget(...key: Value[]): void {
+    this.#rows.delete(keyOf(key));
+  }
+
+  clear(): void {
+    this.#rows.clear();
   }
 
   /** A statement that changes the row whose key is the first of its values, so many. */
@@ -36,16 +44,6 @@ export class RecentRows<R> {
     return {
       run: (...values) => {
         this.#rows.delete(keyOf(values.slice(0, keyValues)));
-        return statement.run(...values);
-      },
-    };
-  }
-
-  /** A statement that changes any rows. */
-  changingAll(statement: Query): Pick<Query, "run"> {
-    return {
-      run: (...values) => {
-        this.#rows.clear();
         return statement.run(...values);
       },
     };

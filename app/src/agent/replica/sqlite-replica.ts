@@ -117,7 +117,7 @@ class SqliteReplica implements Replica {
   }
 
   namesOf(node: number): { folder: number; name: string }[] {
-    return this.#rows.namesOf.all(node).map(({ folder, name }) => ({ folder, name }));
+    return this.#rows.namesOf(node).map(({ folder, name }) => ({ folder, name }));
   }
 
   pathOf(node: number): string | undefined {
@@ -271,7 +271,7 @@ class SqliteReplica implements Replica {
   }
 
   #unbind(folder: number, name: string, before: number): void {
-    this.#rows.dropName.run(folder, name);
+    this.#rows.dropName(folder, name);
     this.#wasDropped(before);
   }
 
@@ -283,7 +283,7 @@ class SqliteReplica implements Replica {
 
   /** All names that are still said to be bound to a removed node are gone as of `seq`. */
   #dropNamesOf(node: number, seq: number, changed: BindingChange[]): void {
-    for (const { folder, name } of this.#rows.namesOf.all(node)) {
+    for (const { folder, name } of this.#rows.namesOf(node)) {
       changed.push({ folder, name, before: node, after: 0 });
       if (this.#floor(folder) === undefined) this.#bind(folder, name, 0, seq, node);
       else this.#unbind(folder, name, node);

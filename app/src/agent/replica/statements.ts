@@ -28,6 +28,14 @@ export function prepareStatements(db: IndexDatabase) {
   const nodes = new RecentRows(db, query<NodeRow>(`SELECT ${NODE_COLUMNS} FROM nodes WHERE node = ?`));
   const names = new RecentRows(db, query<NameRow>("SELECT name, node, seq FROM names WHERE folder = ? AND name = ?"));
   const folders = new RecentRows(db, query<{ asOf: number }>("SELECT asOf FROM folders WHERE folder = ?"));
+  const allNamesOf = query<NameRow & { folder: number }>("SELECT folder, name, node, seq FROM names WHERE node = ?");
+  const namesOf = new RecentRows(db, { get: (node) => allNamesOf.all(node) });
+  const changing = (statement: Query, ...recent: { clear(): void }[]): Pick<Query, "run"> => ({
+    run: (...values) => {
+      for (const rows of recent) rows.clear();
+      return statement.run(...values);
+    },
+  });
   /** Newer wins. */
   const putNode = query(
     `INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -37,15 +45,21 @@ export function prepareStatements(db: IndexDatabase) {
     `INSERT INTO names VALUES (?, ?, ?, ?)
      ON CONFLICT (folder, name) DO UPDATE SET node = excluded.node, seq = excluded.seq`,
   );
+  const dropName = query("DELETE FROM names WHERE folder = ? AND name = ?");
+  /** The name is about to be another node's, or nobody's. */
+  const leaveName = (folder: number, name: string): void => {
+    const left = names.get(folder, name);
+    if (left !== undefined) namesOf.forget(left.node);
+  };
   return {
     facts: query<{ epoch: string; root: number; seq: number; isWhole: number }>(
       "SELECT epoch, root, seq, isWhole FROM facts",
     ),
     putFacts: query("INSERT OR REPLACE INTO facts VALUES (1, ?, ?, ?, ?)"),
     clear: [
-      nodes.changingAll(query("DELETE FROM nodes")),
-      names.changingAll(query("DELETE FROM names")),
-      folders.changingAll(query("DELETE FROM folders")),
+      changing(query("DELETE FROM nodes"), nodes),
+      changing(query("DELETE FROM names"), names, namesOf),
+      changing(query("DELETE FROM folders"), folders),
       query("DELETE FROM facts"),
     ],
 
@@ -66,18 +80,24 @@ export function prepareStatements(db: IndexDatabase) {
 
     name: names,
     putName: (folder: number, name: string, node: number, seq: number): void => {
+      leaveName(folder, name);
       putName.run(folder, name, node, seq);
       names.keep({ name, node, seq }, folder, name);
+      namesOf.forget(node);
     },
-    dropName: names.changing(query("DELETE FROM names WHERE folder = ? AND name = ?"), 2),
-    namesOf: query<NameRow & { folder: number }>("SELECT folder, name, node, seq FROM names WHERE node = ?"),
+    dropName: (folder: number, name: string): void => {
+      leaveName(folder, name);
+      dropName.run(folder, name);
+      names.keep(undefined, folder, name);
+    },
+    namesOf: (node: number): readonly Readonly<NameRow & { folder: number }>[] => namesOf.get(node) ?? [],
     firstNameOf: query<{ folder: number; name: string }>(
       "SELECT folder, name FROM names WHERE node = ? ORDER BY folder, name LIMIT 1",
     ),
     namesIn: query<NameRow>("SELECT name, node, seq FROM names WHERE folder = ?"),
-    dropNamesIn: names.changingAll(query("DELETE FROM names WHERE folder = ?")),
+    dropNamesIn: changing(query("DELETE FROM names WHERE folder = ?"), names, namesOf),
     olderNamesIn: query<NameRow>("SELECT name, node, seq FROM names WHERE folder = ? AND seq < ?"),
-    dropOlderNamesIn: names.changingAll(query("DELETE FROM names WHERE folder = ? AND seq < ?")),
+    dropOlderNamesIn: changing(query("DELETE FROM names WHERE folder = ? AND seq < ?"), names, namesOf),
     /** Rows without a state are kept out by the join: a folder is not complete with such a name. */
     entriesIn: query<NodeRow & { name: string }>(
       `SELECT names.name, ${NODE_COLUMNS} FROM names JOIN nodes ON nodes.node = names.node
@@ -109,9 +129,11 @@ export function prepareStatements(db: IndexDatabase) {
        WHERE type = ? AND size BETWEEN ? AND ? ORDER BY abs(size - ?), nodes.node LIMIT ?`,
     ),
 
-    dropTombstonesIn: names.changingAll(query("DELETE FROM names WHERE folder = ? AND node = 0 AND seq <= ?")),
-    dropPassedTombstones: names.changingAll(
+    dropTombstonesIn: changing(query("DELETE FROM names WHERE folder = ? AND node = 0 AND seq <= ?"), names, namesOf),
+    dropPassedTombstones: changing(
       query("DELETE FROM names WHERE node = 0 AND seq <= ? AND folder IN (SELECT folder FROM folders)"),
+      names,
+      namesOf,
     ),
     tombstones: query<{ n: number; seq: number | null }>(
       "SELECT count(*) AS n, max(seq) AS seq FROM names WHERE node = 0",
@@ -120,7 +142,7 @@ export function prepareStatements(db: IndexDatabase) {
     folder: folders,
     putFolder: folders.changing(query("INSERT OR REPLACE INTO folders VALUES (?, ?)"), 1),
     dropFolder: folders.changing(query("DELETE FROM folders WHERE folder = ?"), 1),
-    dropFolders: folders.changingAll(query("DELETE FROM folders")),
+    dropFolders: changing(query("DELETE FROM folders"), folders),
     countBelow: query<{ n: number }>(
       `WITH RECURSIVE below(node) AS (
          SELECT node FROM names WHERE folder = ? AND node <> 0
