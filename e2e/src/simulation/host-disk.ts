@@ -20,7 +20,14 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { RunnelError, fromSystemError, makeFileInSteps, readFileInSteps, writeFileInSteps } from "@runnel/shared";
+import {
+  RunnelError,
+  fromSystemError,
+  makeFileInSteps,
+  readFileInSteps,
+  statAllInSteps,
+  writeFileInSteps,
+} from "@runnel/shared";
 import type {
   Disk,
   DiskEntry,
@@ -114,6 +121,10 @@ class HostRoot implements DiskRoot {
   constructor(disk: HostDisk, path: string) {
     this.disk = disk;
     this.path = path;
+  }
+
+  statAll(paths: readonly string[]): Promise<(DiskStat | undefined)[]> {
+    return statAllInSteps(this, paths);
   }
 
   stat(path: string): Promise<DiskStat> {

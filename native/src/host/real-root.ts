@@ -63,6 +63,12 @@ export class RealRoot implements DiskRoot {
     return readStat(await this.#held.use("stat", (root) => this.#core.stat(root, path)));
   }
 
+  async statAll(paths: readonly string[]): Promise<(DiskStat | undefined)[]> {
+    for (const path of paths) checkPath(path, "stat");
+    const records = new StatRecords(await this.#held.use("stat", (root) => this.#core.statAll(root, paths)));
+    return paths.map((_, at) => (records.has(at) ? records.at(at) : undefined));
+  }
+
   async handle(path: string): Promise<Uint8Array> {
     checkPath(path, "take handle");
     return new Uint8Array(await this.#held.use("take handle", (root) => this.#core.handle(root, path)));

@@ -18,6 +18,11 @@ export class StatRecords {
     this.#times = new BigInt64Array(records);
   }
 
+  /** False for what could not be had. */
+  has(index: number): boolean {
+    return (this.#numbers[index * SLOTS] as number) >= 0;
+  }
+
   at(index: number): DiskStat {
     const from = index * SLOTS;
     const number = (slot: number): number => this.#numbers[from + slot] as number;

@@ -19,6 +19,19 @@ async function writeTo(
   if (isSynced) await file.sync();
 }
 
+export async function statAllInSteps(root: DiskRoot, paths: readonly string[]): Promise<(DiskStat | undefined)[]> {
+  const stats: (DiskStat | undefined)[] = [];
+  for (const path of paths) {
+    stats.push(
+      await root.stat(path).catch((error: unknown) => {
+        if (isRunnelError(error) && error.kind !== "Invalid") return undefined;
+        throw error;
+      }),
+    );
+  }
+  return stats;
+}
+
 export function readFileInSteps(root: DiskRoot, path: string, bytesMax: number): Promise<Uint8Array> {
   return withFile(root, path, "read", (file) => file.read(0, bytesMax));
 }

@@ -59,6 +59,17 @@ export function describeFiles(context: DiskContext): void {
       await expectKind(root.writeFile("../b", bytesOf("x"), how), "Invalid");
     });
 
+    test("looks at many paths at once", async () => {
+      const { root } = context;
+      await root.writeFile("a", bytesOf("hello"), { mode: "createNew", permissions: 0o600 });
+      await root.makeFolder("folder");
+      const stats = await root.statAll(["a", "none", "", "folder", "a/b"]);
+      const expected = [await root.stat("a"), undefined, await root.stat(""), await root.stat("folder"), undefined];
+      expect(stats).toEqual(expected);
+      expect(await root.statAll([])).toEqual([]);
+      await expectKind(root.statAll(["a", "../a"]), "Invalid");
+    });
+
     test("reads a whole file, or its beginning", async () => {
       const { root } = context;
       await root.writeFile("a", bytesOf("hello"), { mode: "createNew", permissions: 0o600 });

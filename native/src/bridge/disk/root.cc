@@ -1,4 +1,5 @@
 // Jobs on roots and on what a path names, without changing names.
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -131,6 +132,38 @@ Napi::Value StatOfPath(const Napi::CallbackInfo& info) {
       [at = PathArguments(info)](Stat& stat) { return StatPath(at.root, at.path, &stat); }, StatResult);
 }
 
+// Type of what could not be had.
+constexpr double kNone = -1;
+
+struct StatsSought {
+  std::vector<std::string> paths;
+  std::vector<uint8_t> stats;
+};
+
+// A record for each path, of the type -1 where it could not be had.
+Napi::Value StatsOfPaths(const Napi::CallbackInfo& info) {
+  const auto paths = info[1].As<Napi::Array>();
+  StatsSought sought;
+  for (uint32_t i = 0; i < paths.Length(); ++i)
+    sought.paths.push_back(NameOfText(paths.Get(i).As<Napi::String>().Utf8Value()));
+  return StartJob(
+      info.Env(), Lane::kQuick, std::move(sought), {},
+      [root = IntArgument(info, 0)](StatsSought& found) {
+        found.stats.resize(found.paths.size() * kStatRecordBytes);
+        for (size_t i = 0; i < found.paths.size(); ++i) {
+          Stat stat;
+          uint8_t* const record = found.stats.data() + i * kStatRecordBytes;
+          if (StatPath(root, found.paths[i], &stat) == 0) {
+            PutStat(stat, record);
+          } else {
+            std::memcpy(record, &kNone, sizeof kNone);
+          }
+        }
+        return 0;
+      },
+      [](Napi::Env env, StatsSought& found) { return BytesResult(env, found.stats); });
+}
+
 Napi::Value ChangeStatAt(const Napi::CallbackInfo& info) {
   const Bytes handle = BytesOf(info[6]);
   return StartJob(info.Env(), Lane::kQuick, {},
@@ -194,6 +227,7 @@ void ExportRoot(Napi::Env env, Napi::Object exports) {
   exports.Set("lookForWriter", Napi::Function::New<LookForWriter>(env));
   exports.Set("listOpen", Napi::Function::New<OpenFolderAt>(env));
   exports.Set("stat", Napi::Function::New<StatOfPath>(env));
+  exports.Set("statAll", Napi::Function::New<StatsOfPaths>(env));
   exports.Set("setStat", Napi::Function::New<ChangeStatAt>(env));
   exports.Set("handle", Napi::Function::New<HandleAt>(env));
   exports.Set("identify", Napi::Function::New<IdentifyAt>(env));

@@ -105,7 +105,7 @@ export class PendingRemovals {
     const path = await rows.pathOfName(folder, name);
     const row = await rows.get(folder, name);
     if (path === undefined || row?.node !== node) return undefined;
-    const observed = await prober.observe(folder, name, path);
+    const observed = await prober.observe({ folder, name, path });
     if (observed === undefined) return undefined;
     if (observed.found === undefined) return row;
     // Back, or its folder had moved: what it is now is for a probe to find.

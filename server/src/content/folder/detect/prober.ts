@@ -14,6 +14,8 @@ import type { Observation } from "./observation.ts";
 import { isFolderChanged } from "./observation.ts";
 import { STORE_FOLDER, joinPath } from "../disk/store-layout.ts";
 
+/** Names that are asked for in one go. */
+const ASKED_AT_ONCE = 64;
 /** Names probed at once. */
 const PROBES_AT_ONCE = 16;
 const NONE_WRITTEN: ReadonlyMap<string, bigint> = new Map();
@@ -27,6 +29,14 @@ export interface ProberDeps {
   defer(path: string): void;
   /** Device of the root. */
   dev: number;
+}
+
+/** A name to be probed. `writtenNs`: when a write to it was reported, on the wall clock. */
+export interface Probed {
+  folder: number;
+  name: string;
+  path: string;
+  writtenNs?: bigint | undefined;
 }
 
 export interface Listed {
@@ -76,16 +86,22 @@ export class Prober {
     return true;
   }
 
-  /**
-   * Finds what differs at the name, if anything does. `writtenNs`: when a write to it was reported, on the wall clock.
-   */
-  async observe(folder: number, name: string, path: string, writtenNs?: bigint): Promise<Observation | undefined> {
+  /** Finds what differs at the name, if anything does. */
+  async observe({ folder, name, path }: Probed): Promise<Observation | undefined> {
     if (name === STORE_FOLDER) return undefined;
     const row = await this.#deps.rows.get(folder, name);
-    if (this.#isBusy(folder, name, row, path)) return undefined;
+    return this.#isBusy(folder, name, row, path) ? undefined : this.#observe({ folder, name, path }, row);
+  }
+
+  /** `found`: what lies there, if that is known. */
+  async #observe(
+    { folder, name, path, writtenNs }: Probed,
+    row: DiskRow | undefined,
+    found?: DiskStat,
+  ): Promise<Observation | undefined> {
     let stat: DiskStat;
     try {
-      stat = await this.#deps.root.stat(path);
+      stat = found ?? (await this.#deps.root.stat(path));
     } catch (error) {
       if (isRunnelError(error, "NotFound", "NotFolder")) return row && { folder, name, path, row, found: undefined };
       if (isRunnelError(error, "Unavailable")) return this.#exclude({ folder, name, path }, OTHER_DISK);
@@ -129,12 +145,24 @@ export class Prober {
     return undefined;
   }
 
-  async observeAll(
-    names: readonly { folder: number; name: string; path: string; writtenNs?: bigint | undefined }[],
-  ): Promise<Observation[]> {
+  async observeAll(names: readonly Probed[]): Promise<Observation[]> {
     const observed: Observation[] = [];
-    await eachOf(names, PROBES_AT_ONCE, async ({ folder, name, path, writtenNs }) => {
-      const one = await this.observe(folder, name, path, writtenNs);
+    for (let at = 0; at < names.length; at += ASKED_AT_ONCE)
+      observed.push(...(await this.#observeSome(names.slice(at, at + ASKED_AT_ONCE))));
+    return observed;
+  }
+
+  async #observeSome(names: readonly Probed[]): Promise<Observation[]> {
+    const { rows, root } = this.#deps;
+    const stored = await rows.getAll(names);
+    const steady = names.flatMap((probed, at) => {
+      const [row, { folder, name, path }] = [stored[at], probed];
+      return name === STORE_FOLDER || this.#isBusy(folder, name, row, path) ? [] : [{ probed, row }];
+    });
+    const stats = await root.statAll(steady.map(({ probed }) => probed.path));
+    const observed: Observation[] = [];
+    await eachOf(steady, PROBES_AT_ONCE, async ({ probed, row }, at) => {
+      const one = await this.#observe(probed, row, stats[at]);
       if (one !== undefined) observed.push(one);
     });
     return observed;

@@ -56,6 +56,15 @@ export class DiskRows {
     return row;
   }
 
+  /** The same of many names. */
+  async getAll(names: readonly Name[]): Promise<(DiskRow | undefined)[]> {
+    const stored = await this.#meta.diskRowsOf(names, []);
+    return names.map(({ folder, name }, at) => {
+      const key = rowKey(folder, name);
+      return this.#removed.has(key) ? undefined : (this.#put.get(key) ?? stored.ofNames[at]);
+    });
+  }
+
   /** Every name of the node, in a fixed order. */
   async ofNode(node: number): Promise<DiskRow[]> {
     const gathered = this.#gathered;

@@ -16,7 +16,13 @@ import type {
   WatchEvent,
   WholeFileWrite,
 } from "../../disk.ts";
-import { lookForWriterInSteps, makeFileInSteps, readFileInSteps, writeFileInSteps } from "../../disk-steps.ts";
+import {
+  lookForWriterInSteps,
+  makeFileInSteps,
+  readFileInSteps,
+  statAllInSteps,
+  writeFileInSteps,
+} from "../../disk-steps.ts";
 import { sortXattrs, type Xattr, type XattrChange } from "../../../model/xattrs.ts";
 import { SimulatedFile } from "./file.ts";
 import type { Inode } from "./inode.ts";
@@ -45,6 +51,10 @@ export class SimulatedRoot implements DiskRoot {
     this.#root = root;
     this.#life = disk.life;
     this.path = path;
+  }
+
+  statAll(paths: readonly string[]): Promise<(DiskStat | undefined)[]> {
+    return statAllInSteps(this, paths);
   }
 
   async stat(path: string): Promise<DiskStat> {
