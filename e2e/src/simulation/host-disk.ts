@@ -123,7 +123,7 @@ class HostRoot implements DiskRoot {
     this.path = path;
   }
 
-  statAll(paths: readonly string[]): Promise<(DiskStat | undefined)[]> {
+  statAll(paths: readonly string[]): Promise<(DiskStat | "absent" | "unknown")[]> {
     return statAllInSteps(this, paths);
   }
 

@@ -74,7 +74,7 @@ export interface CoreAddon {
   /** `lease`: the number of the enumeration in file/file.h. */
   lookForWriter(root: number, path: string): Promise<{ lease: number; stat: ArrayBuffer }>;
   stat(root: number, path: string): Promise<ArrayBuffer>;
-  /** A record for each path, of the type -1 where it could not be had. */
+  /** A record for each path, of the type -1 where nothing is there, and -2 where it cannot be said. */
   statAll(root: number, paths: readonly string[]): Promise<ArrayBuffer>;
   /** `handle`: empty for whatever is there. */
   setStat(root: number, path: string, ...change: [...StatChangeArguments, handle: Uint8Array]): Promise<void>;

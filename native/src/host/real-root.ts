@@ -63,10 +63,10 @@ export class RealRoot implements DiskRoot {
     return readStat(await this.#held.use("stat", (root) => this.#core.stat(root, path)));
   }
 
-  async statAll(paths: readonly string[]): Promise<(DiskStat | undefined)[]> {
+  async statAll(paths: readonly string[]): Promise<(DiskStat | "absent" | "unknown")[]> {
     for (const path of paths) checkPath(path, "stat");
     const records = new StatRecords(await this.#held.use("stat", (root) => this.#core.statAll(root, paths)));
-    return paths.map((_, at) => (records.has(at) ? records.at(at) : undefined));
+    return paths.map((_, at) => records.whyNone(at) ?? records.at(at));
   }
 
   async handle(path: string): Promise<Uint8Array> {

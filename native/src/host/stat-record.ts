@@ -8,6 +8,9 @@ const RECORD_BYTES = 8 * SLOTS;
 /** The types in the order of FileType in file/stat.h. */
 export const FILE_TYPES: readonly FileType[] = ["file", "folder", "symlink", "fifo", "socket", "block", "char"];
 
+/** Type of what is not there. */
+const ABSENT = -1;
+
 /** Reads record after record of an addon's answer. */
 export class StatRecords {
   readonly #numbers: Float64Array;
@@ -18,9 +21,11 @@ export class StatRecords {
     this.#times = new BigInt64Array(records);
   }
 
-  /** False for what could not be had. */
-  has(index: number): boolean {
-    return (this.#numbers[index * SLOTS] as number) >= 0;
+  /** @returns undefined for what could be had. */
+  whyNone(index: number): "absent" | "unknown" | undefined {
+    const type = this.#numbers[index * SLOTS] as number;
+    if (type >= 0) return undefined;
+    return type === ABSENT ? "absent" : "unknown";
   }
 
   at(index: number): DiskStat {

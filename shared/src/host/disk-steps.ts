@@ -19,15 +19,18 @@ async function writeTo(
   if (isSynced) await file.sync();
 }
 
-export async function statAllInSteps(root: DiskRoot, paths: readonly string[]): Promise<(DiskStat | undefined)[]> {
-  const stats: (DiskStat | undefined)[] = [];
+export async function statAllInSteps(
+  root: DiskRoot,
+  paths: readonly string[],
+): Promise<(DiskStat | "absent" | "unknown")[]> {
+  const stats: (DiskStat | "absent" | "unknown")[] = [];
   for (const path of paths) {
-    stats.push(
-      await root.stat(path).catch((error: unknown) => {
-        if (isRunnelError(error) && error.kind !== "Invalid") return undefined;
-        throw error;
-      }),
-    );
+    try {
+      stats.push(await root.stat(path));
+    } catch (error) {
+      if (!isRunnelError(error) || error.kind === "Invalid") throw error;
+      stats.push(isRunnelError(error, "NotFound", "NotFolder") ? "absent" : "unknown");
+    }
   }
   return stats;
 }

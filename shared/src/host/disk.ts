@@ -145,10 +145,10 @@ export interface DiskRoot {
   readonly path: string;
   stat(path: string): Promise<DiskStat>;
   /**
-   * All in one go, which is far cheaper than one after the other. Undefined for one that could not be had: `stat` says
-   * why.
+   * All in one go, which is far cheaper than one after the other. "absent": nothing is there (NotFound, NotFolder);
+   * "unknown": `stat` says why.
    */
-  statAll(paths: readonly string[]): Promise<(DiskStat | undefined)[]>;
+  statAll(paths: readonly string[]): Promise<(DiskStat | "absent" | "unknown")[]>;
   /** The kernel's file handle of a path (any type), not following a final symlink. */
   handle(path: string): Promise<Uint8Array>;
   /** Both are of one file, whatever takes its name meanwhile. */

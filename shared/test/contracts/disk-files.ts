@@ -64,7 +64,7 @@ export function describeFiles(context: DiskContext): void {
       await root.writeFile("a", bytesOf("hello"), { mode: "createNew", permissions: 0o600 });
       await root.makeFolder("folder");
       const stats = await root.statAll(["a", "none", "", "folder", "a/b"]);
-      const expected = [await root.stat("a"), undefined, await root.stat(""), await root.stat("folder"), undefined];
+      const expected = [await root.stat("a"), "absent", await root.stat(""), await root.stat("folder"), "absent"];
       expect(stats).toEqual(expected);
       expect(await root.statAll([])).toEqual([]);
       await expectKind(root.statAll(["a", "../a"]), "Invalid");

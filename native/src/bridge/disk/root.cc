@@ -1,4 +1,5 @@
 // Jobs on roots and on what a path names, without changing names.
+#include <cerrno>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -132,15 +133,16 @@ Napi::Value StatOfPath(const Napi::CallbackInfo& info) {
       [at = PathArguments(info)](Stat& stat) { return StatPath(at.root, at.path, &stat); }, StatResult);
 }
 
-// Type of what could not be had.
-constexpr double kNone = -1;
+// Types of what could not be had: nothing is there, or it is not known why.
+constexpr double kAbsent = -1;
+constexpr double kUnknown = -2;
 
 struct StatsSought {
   std::vector<std::string> paths;
   std::vector<uint8_t> stats;
 };
 
-// A record for each path, of the type -1 where it could not be had.
+// A record for each path, which has only a type where it could not be had.
 Napi::Value StatsOfPaths(const Napi::CallbackInfo& info) {
   const auto paths = info[1].As<Napi::Array>();
   StatsSought sought;
@@ -153,10 +155,12 @@ Napi::Value StatsOfPaths(const Napi::CallbackInfo& info) {
         for (size_t i = 0; i < found.paths.size(); ++i) {
           Stat stat;
           uint8_t* const record = found.stats.data() + i * kStatRecordBytes;
-          if (StatPath(root, found.paths[i], &stat) == 0) {
+          const int error = StatPath(root, found.paths[i], &stat);
+          const double type = error == ENOENT || error == ENOTDIR ? kAbsent : kUnknown;
+          if (error == 0) {
             PutStat(stat, record);
           } else {
-            std::memcpy(record, &kNone, sizeof kNone);
+            std::memcpy(record, &type, sizeof type);
           }
         }
         return 0;

@@ -93,17 +93,19 @@ export class Prober {
     return this.#isBusy(folder, name, row, path) ? undefined : this.#observe({ folder, name, path }, row);
   }
 
-  /** `found`: what lies there, if that is known. */
+  /** `found`: what lies there, as far as that is known. */
   async #observe(
     { folder, name, path, writtenNs }: Probed,
     row: DiskRow | undefined,
-    found?: DiskStat,
+    found: DiskStat | "absent" | "unknown" = "unknown",
   ): Promise<Observation | undefined> {
+    const absent = row && { folder, name, path, row, found: undefined };
+    if (found === "absent") return absent;
     let stat: DiskStat;
     try {
-      stat = found ?? (await this.#deps.root.stat(path));
+      stat = found === "unknown" ? await this.#deps.root.stat(path) : found;
     } catch (error) {
-      if (isRunnelError(error, "NotFound", "NotFolder")) return row && { folder, name, path, row, found: undefined };
+      if (isRunnelError(error, "NotFound", "NotFolder")) return absent;
       if (isRunnelError(error, "Unavailable")) return this.#exclude({ folder, name, path }, OTHER_DISK);
       throw error;
     }

@@ -53,7 +53,7 @@ export class SimulatedRoot implements DiskRoot {
     this.path = path;
   }
 
-  statAll(paths: readonly string[]): Promise<(DiskStat | undefined)[]> {
+  statAll(paths: readonly string[]): Promise<(DiskStat | "absent" | "unknown")[]> {
     return statAllInSteps(this, paths);
   }
 
