@@ -50,13 +50,22 @@ export class SqliteChunks implements ChunkTable {
   put(version: VersionId, recipe: Recipe): void {
     this.#orAnew(undefined, () => {
       const { database, put } = this.#open();
+      // Puts of one turn are one transaction.
+      if (!database.inTransaction) {
+        database.exec("BEGIN");
+        queueMicrotask(() => this.#commit());
+      }
       let offset = 0;
-      database.transaction(() => {
-        for (const [index, length] of recipe.lengths.entries()) {
-          put.run(keyOf(digestAt(recipe, index), 0), version.node, version.seq, offset, length);
-          offset += length;
-        }
-      })();
+      for (const [index, length] of recipe.lengths.entries()) {
+        put.run(keyOf(digestAt(recipe, index), 0), version.node, version.seq, offset, length);
+        offset += length;
+      }
+    });
+  }
+
+  #commit(): void {
+    this.#orAnew(undefined, () => {
+      if (this.#database?.inTransaction === true) this.#database.exec("COMMIT");
     });
   }
 
@@ -78,7 +87,7 @@ export class SqliteChunks implements ChunkTable {
 
   clear(): void {
     try {
-      this.close();
+      this.#drop();
       removeDatabase(chunkFile(this.#folder));
     } catch {
       // A folder that cannot be written has no chunk index; the next call tries again.
@@ -86,6 +95,11 @@ export class SqliteChunks implements ChunkTable {
   }
 
   close(): void {
+    this.#commit();
+    this.#drop();
+  }
+
+  #drop(): void {
     const database = this.#database;
     this.#database = this.#put = this.#find = undefined;
     database?.close();

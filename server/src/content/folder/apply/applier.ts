@@ -275,7 +275,7 @@ export class Applier {
       await this.#inSerialQueue(() => rows.gathering(this.#batch, this.#begun, () => this.#apply(usable)));
       if (stopping?.kind === "failed") throw stopping.error;
     } finally {
-      for (const each of preparations) if (each.kind !== "failed") await closePrepared(each);
+      await Promise.all(preparations.map((each) => (each.kind === "failed" ? undefined : closePrepared(each))));
       if (this.#batch.length > 0) this.#queue = [...this.#batch.splice(0), ...this.#queue];
     }
     this.#stopped = undefined;
