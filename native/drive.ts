@@ -14,6 +14,7 @@ export type {
 export { kernelDrive } from "./src/drive/kernel-drive.ts";
 export { memoryDrive } from "./src/drive/memory-drive.ts";
 export type { MemoryDrive } from "./src/drive/memory-drive.ts";
+export { nfsDrive, type NfsSettings } from "./src/drive/nfs-drive.ts";
 export type { Invalidation } from "./src/drive/native-drive.ts";
 export { Program, type ProgramStat, type Request, type RequestResult } from "./src/drive/program.ts";
 

@@ -390,8 +390,8 @@ function placeOf({ settings: { url, mountpoint } }: WithSettings): MountRecord {
 
 function recordOf(mount: WithSettings): MountRecord {
   const { cacheFolder, cacheBytes, mapOwner, isAsync, unsentBytes, ...others } = mount.settings;
-  const { usesFsKit, secretPath, isKept, pause, pausedFolders } = others;
-  const modes = { mapOwner, isAsync, unsentBytes, usesFsKit };
+  const { usesFsKit, usesNfs, secretPath, isKept, pause, pausedFolders } = others;
+  const modes = { mapOwner, isAsync, unsentBytes, usesFsKit, usesNfs };
   return {
     ...placeOf(mount),
     options: { cacheFolder, cacheBytes, ...modes, secretPath, isKept, pause, pausedFolders },

@@ -145,6 +145,8 @@ export const MountStatus = z.object({
   cacheBytes: count,
   /** The most that cached contents may take. */
   cacheLimitBytes: count,
+  /** URL at which programs reach a drive that no kernel shows (`mount --nfs`); null: its mount point shows it. */
+  address: z.string().nullable(),
   /** Mapped again after the agent has ended. */
   isKept: z.boolean(),
   pid: z.int(),

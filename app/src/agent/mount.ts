@@ -38,6 +38,8 @@ export interface MountSettings {
   unsentBytes?: number;
   /** macOS: mounted through FSKit, without a kernel extension. */
   usesFsKit?: boolean;
+  /** Served over NFS on loopback, without any driver. */
+  usesNfs?: boolean;
   /** Path of the server's secret where there is no TLS (W165); undefined: where this user's programs look. */
   secretPath?: string;
   /** Mapped again after the agent has ended, until a person unmounts it. May change while the drive is there. */

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { join, relative, sep } from "node:path";
 import { DescriptorGate, descriptorLimit, realDisk, threadExecutor } from "@runnel/native";
-import { type Drive, type DriveSettings, kernelDrive } from "@runnel/native/drive";
+import { type Drive, type DriveSettings, kernelDrive, nfsDrive } from "@runnel/native/drive";
 import { LocalSecrets, RealClock, WsDialer } from "@runnel/shared";
 import type { Clock, Dialer, Disk, DiskRoot, Executor } from "@runnel/shared";
 import type { Logger } from "pino";
@@ -119,7 +119,7 @@ export async function openMountWith(
         ...ofBoot,
       }),
     );
-    const drive = engines.drive({
+    const driveSettings: DriveSettings = {
       mountpoint: settings.mountpoint,
       source: `runnel:${volume}`,
       overlayFolder: journal.dataFolder,
@@ -136,7 +136,12 @@ export async function openMountWith(
       isReadOnly,
       usesFsKit: settings.usesFsKit ?? false,
       replacesDead: settings.replacesDead ?? false,
-    });
+    };
+    const epoch = (): string => replica.facts()?.epoch ?? "";
+    const drive =
+      settings.usesNfs === true
+        ? nfsDrive(driveSettings, { clock, epoch, log: engines.log })
+        : engines.drive(driveSettings);
     return await MountedVolume.open({
       settings,
       volume,

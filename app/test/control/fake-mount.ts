@@ -72,6 +72,7 @@ export class FakeMount implements Mount {
       pinsLackBytes: 0,
       cacheBytes: 0,
       cacheLimitBytes: this.settings.cacheBytes,
+      address: null,
       isKept: this.settings.isKept === true,
       pid: process.pid,
       server: null,

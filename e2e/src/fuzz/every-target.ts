@@ -8,6 +8,7 @@ export interface Share {
 
 const PROTOCOL = new URL("../../../shared/test/fuzz/protocol-targets.ts", import.meta.url);
 const ADDON = new URL("../../../native/test/fuzz-targets.ts", import.meta.url);
+const NFS = new URL("../../../native/test/nfs-fuzz-targets.ts", import.meta.url);
 const SERVER = new URL("../../../server/test/fuzz-targets.ts", import.meta.url);
 const AGENT = new URL("../../../app/test/fuzz-targets.ts", import.meta.url);
 
@@ -25,6 +26,8 @@ export const EVERY_TARGET: readonly Share[] = [
   share(ADDON, "chunks", 15_000),
   share(ADDON, "edits", 5_000),
   share(ADDON, "unfolding", 80_000),
+  share(NFS, "nfs calls", 20_000),
+  share(NFS, "nfs records", 60_000),
   share(SERVER, "requests", 5_000),
   share(SERVER, "writes", 15_000),
   share(SERVER, "commits", 80_000),

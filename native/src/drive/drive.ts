@@ -170,9 +170,14 @@ export interface DriveSettings {
   replacesDead?: boolean;
   /** The node that is mounted; 1 unless said. */
   rootNode?: number;
+  /** The most that a kernel may answer names and attributes by itself; left out: a second. */
+  kernelTimeoutMs?: number;
 }
 
 export interface Drive {
+  /** Where programs reach it while no kernel shows it: a URL. */
+  readonly address?: string | undefined;
+
   /** Starts serving. @throws RunnelError with a sentence for a person (mount point missing, not empty, no FUSE…). */
   start(on: { requests(batch: DriveRequest[]): void; notice(notice: DriveNotice): void }): Promise<void>;
 

@@ -80,11 +80,12 @@ class Pump {
 }
 
 /** Result of a request as the native side gives it: a kind in place of the errno. */
-type NativeResult = Omit<RequestResult, "error"> & { error: NativeKind };
+type NativeResult = Omit<RequestResult, "error" | "kind"> & { error: NativeKind };
 
 const ENOTCONN = 107;
 
-class KernelFreeDrive extends AgentSide implements MemoryDrive {
+/** The core without a kernel; nfs-drive.ts puts clients before it. */
+export class KernelFreeDrive extends AgentSide implements MemoryDrive {
   readonly #pump: Pump;
   readonly #waiting: Map<number, (result: RequestResult) => void>;
   #on: { requests(batch: DriveRequest[]): void; notice(notice: DriveNotice): void } | undefined;
@@ -97,7 +98,7 @@ class KernelFreeDrive extends AgentSide implements MemoryDrive {
     const complete = (ticket: number, result: NativeResult): void => {
       const resolve = waiting.get(ticket);
       waiting.delete(ticket);
-      resolve?.({ ...result, error: ERRNO_OF_KIND[result.error] });
+      resolve?.({ ...result, error: ERRNO_OF_KIND[result.error], kind: result.error });
     };
     const native = newNativeDrive("memory", settings, { complete });
     super(
@@ -131,7 +132,7 @@ class KernelFreeDrive extends AgentSide implements MemoryDrive {
 
   request(op: string, args: object, signal?: AbortSignal): Promise<RequestResult> {
     // Handles of before are gone, as after an unmount by force.
-    if (this.#isClosed) return Promise.resolve({ error: ENOTCONN, written: 0, keepsCache: false });
+    if (this.#isClosed) return Promise.resolve({ error: ENOTCONN, kind: "Io", written: 0, keepsCache: false });
     const ticket = this.#nextTicket++;
     return new Promise((resolve, reject) => {
       this.#waiting.set(ticket, resolve);
@@ -158,7 +159,7 @@ class KernelFreeDrive extends AgentSide implements MemoryDrive {
     this.#pump.forget = forget;
   }
 
-  async close(force: boolean): Promise<void> {
+  async close(force: boolean, reason = "The drive was closed."): Promise<void> {
     if (this.#isClosed) return;
     if (!force && this.statistics().openFiles > 0) {
       throw new RunnelError(
@@ -175,7 +176,7 @@ class KernelFreeDrive extends AgentSide implements MemoryDrive {
     this.#deliver();
     this.endCommits();
     this.#pump.stop();
-    this.#on?.notice({ op: "unmounted", reason: "The drive was closed." });
+    this.#on?.notice({ op: "unmounted", reason });
   }
 }
 

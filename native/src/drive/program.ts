@@ -2,6 +2,7 @@
 // without a cache of names; who has one answers the requests (they say more than the drive reads: the id with each
 // handle, and which lookups no cache may answer). On ESTALE it looks the names up again, once, as the kernel does.
 import { constants } from "node:fs";
+import type { NativeKind } from "./errno-of-kind.ts";
 
 /** Arguments and results of one request, by the names that native/src/bridge/drive/program.cc reads and writes. */
 export interface ProgramStat {
@@ -24,6 +25,8 @@ export interface ProgramStat {
 
 export interface RequestResult {
   error: number;
+  /** The kind of the error, as the drive itself says; "" for success. */
+  kind?: NativeKind;
   written: number;
   keepsCache: boolean;
   stat?: ProgramStat;

@@ -1,6 +1,6 @@
 // The contract of Drive: what every engine does for programs and asks of the agent. Each engine's test file calls it.
 import { constants } from "node:fs";
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test as anyTest } from "@jest/globals";
 import type { DriveNotice } from "../../drive.ts";
 import type { RequestOf } from "./fake-agent.ts";
 import type { DriveRig, RigSettings } from "./drive-rig.ts";
@@ -25,7 +25,32 @@ const UNSENT_VERSION = 2 ** 52 + 1;
 /** The kernel may answer names and attributes itself for so long. */
 const KERNEL_MS = 1_000;
 
-export function driveContract(name: string, make: (changes?: Partial<RigSettings>) => Promise<DriveRig>): void {
+type Scenario = (title: string, body: () => Promise<void>, timeoutMs?: number) => void;
+
+/** Tests, but for those that an engine cannot pass. */
+function scenarios(lacks: Readonly<Record<string, string>>): Scenario & {
+  each: <T>(values: readonly T[]) => (title: string, body: (value: T) => Promise<void>) => void;
+} {
+  const isLacked = (title: string): boolean => lacks[title] !== undefined;
+  const scenario: Scenario = (title, body, timeoutMs) =>
+    isLacked(title) ? anyTest.skip(`${title}: ${lacks[title]}`, () => {}) : anyTest(title, body, timeoutMs);
+  return Object.assign(scenario, {
+    each:
+      <T>(values: readonly T[]) =>
+      (title: string, body: (value: T) => Promise<void>): void => {
+        if (isLacked(title)) anyTest.skip(`${title}: ${lacks[title]}`, () => {});
+        else anyTest.each([...values])(title, body as (value: unknown) => Promise<void>);
+      },
+  });
+}
+
+/** `lacks`: titles of what an engine cannot do, with the reason. */
+export function driveContract(
+  name: string,
+  make: (changes?: Partial<RigSettings>) => Promise<DriveRig>,
+  lacks: Readonly<Record<string, string>> = {},
+): void {
+  const test = scenarios(lacks);
   let rig: DriveRig;
 
   async function remake(changes: Partial<RigSettings>): Promise<void> {

@@ -8,7 +8,8 @@ import { memoryDrive, type MemoryDrive } from "../../drive.ts";
 import { FakeAgent } from "./fake-agent.ts";
 import { RIG_SETTINGS, waitUntil, type Agent, type DriveRig, type RigSettings } from "./drive-rig.ts";
 
-const processClock: Clock = {
+/** The clock of this process. */
+export const processClock: Clock = {
   bootMs: () => performance.now(),
   wallNs: () => BigInt(Date.now()) * 1_000_000n,
   after: (delayMs, fire) => {

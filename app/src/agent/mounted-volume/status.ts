@@ -16,7 +16,7 @@ import type { MountDeps } from "./mount-deps.ts";
 
 export interface StatusDeps extends Pick<
   MountDeps,
-  "settings" | "volume" | "isReadOnly" | "replica" | "cache" | "log"
+  "settings" | "volume" | "isReadOnly" | "drive" | "replica" | "cache" | "log"
 > {
   session: Session;
   unsent: UnsentSaves;
@@ -78,6 +78,7 @@ export async function statusOf(deps: StatusDeps, asksServer: boolean): Promise<M
     pinsLackBytes: deps.pins.lackingBytes(),
     cacheBytes: deps.cache.usedBytes(),
     cacheLimitBytes: settings.cacheBytes,
+    address: deps.drive.address ?? null,
     isKept: settings.isKept === true,
     pid: process.pid,
     server,

@@ -23,6 +23,8 @@ export const mountSchemas = {
     mapOwner: z.boolean().optional(),
     /** macOS: through FSKit. */
     usesFsKit: z.boolean().optional(),
+    /** Over NFS on loopback, without any driver. */
+    usesNfs: z.boolean().optional(),
     /** Path of the server's secret, without TLS. */
     secret: text.optional(),
     /** Map it again after the agent has ended; undefined: as before, at first not. */
@@ -36,11 +38,12 @@ const CACHE_BYTES = 20 * 1024 ** 3;
 
 interface MountOptions extends Omit<
   z.input<typeof mountSchemas.asks>,
-  "url" | "mountpoint" | "cacheBytes" | "unsentBytes" | "usesFsKit"
+  "url" | "mountpoint" | "cacheBytes" | "unsentBytes" | "usesFsKit" | "usesNfs"
 > {
   cacheSize?: number;
   unsentSize?: number;
   fskit?: boolean;
+  nfs?: boolean;
 }
 
 export const mount = agentVerb(mountSchemas, {
@@ -76,18 +79,24 @@ export const mount = agentVerb(mountSchemas, {
       .option("--no-map-owner", "show the owners that the server has")
       .option("--secret <file>", "the secret of a server without TLS that was started with --secret", absolutePath)
       .option("--fskit", "on macOS: without a kernel extension, at a folder below /Volumes")
+      .option("--nfs", "without any driver, over NFS on this computer: macOS maps it, elsewhere it has an address")
       .action(async (url: string, mountpoint: string, options: MountOptions) => {
-        const { cacheSize: cacheBytes, unsentSize: unsentBytes, fskit: usesFsKit, ...others } = options;
-        const asked = { url, mountpoint, cacheBytes, unsentBytes, usesFsKit, ...others };
+        const { cacheSize: cacheBytes, unsentSize: unsentBytes, fskit: usesFsKit, nfs: usesNfs, ...others } = options;
+        const asked = { url, mountpoint, cacheBytes, unsentBytes, usesFsKit, usesNfs, ...others };
         const result = await askAgent("mount", mountSchemas, asked);
-        output.result(result, () => [`Mounted ${result.mount.url} at ${result.mount.mountpoint}.`]);
+        output.result(result, () => mountedLines(result.mount));
       });
   },
 });
 
+function mountedLines({ url, mountpoint, address }: MountStatus): string[] {
+  if (address === null) return [`Mounted ${url} at ${mountpoint}.`];
+  return [`Serving ${url} as the drive ${mountpoint}, whose folder stays empty. Programs with libnfs reach it at`, address];
+}
+
 /** Mounts with what is asked; a drive that an agent left behind comes back with the options that it had. */
 export async function mountAsAsked(agent: Agent, asked: z.output<typeof mountSchemas.asks>): Promise<Mount> {
-  const { mountpoint, cache, cacheBytes, mode, mapOwner, usesFsKit, secret, keep } = asked;
+  const { mountpoint, cache, cacheBytes, mode, mapOwner, usesFsKit, usesNfs, secret, keep } = asked;
   const url = volumeUrl(asked.url);
   const before = agent.recordAt(url, mountpoint)?.options;
   const secretPath = secret ?? before?.secretPath;
@@ -100,6 +109,7 @@ export async function mountAsAsked(agent: Agent, asked: z.output<typeof mountSch
     isAsync: mode === undefined ? (before?.isAsync ?? false) : mode === "async",
     mapOwner: mapOwner ?? before?.mapOwner ?? process.getuid?.() !== 0,
     usesFsKit: usesFsKit ?? before?.usesFsKit ?? false,
+    usesNfs: usesNfs ?? before?.usesNfs ?? false,
     isKept: keep ?? before?.isKept ?? false,
     ...(secretPath === undefined ? {} : { secretPath }),
     ...(unsentBytes === undefined ? {} : { unsentBytes }),

@@ -26,6 +26,8 @@ drive::CoreSettings CoreSettingsOf(const Napi::Object& settings) {
   core.entries_max = IdOf(settings.Get("entriesMax"));
   core.root_node = IdOf(settings.Get("rootNode"));
   core.is_read_only = settings.Get("isReadOnly").ToBoolean();
+  const Napi::Value kernel_timeout = settings.Get("kernelTimeoutMs");
+  if (kernel_timeout.IsNumber()) core.kernel_timeout_ms = kernel_timeout.As<Napi::Number>().Uint32Value();
   const auto deadlines = settings.Get("deadlinesMs").As<Napi::Object>();
   for (size_t i = 0; i < drive::kOps; ++i) {
     const Napi::Value deadline = deadlines.Get(drive::NameOf(static_cast<drive::Op>(i)));

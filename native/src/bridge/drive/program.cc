@@ -78,6 +78,7 @@ Napi::Object ToStat(Napi::Env env, const drive::EntryAnswer& answer) {
 void MakeRequest(drive::DriveCore& core, const drive::ReplyPtr& reply, const std::string& op,
                  const Napi::Object& arguments) {
   if (op == "lookup") return core.Lookup(reply, IdAt(arguments, "folder"), TextAt(arguments, "name"));
+  if (op == "reach") return core.Reach(reply, IdAt(arguments, "node"), arguments.Get("wantsParent").ToBoolean());
   if (op == "forget") {
     core.Forget(IdAt(arguments, "id"), IdAt(arguments, "lookups"));
     return reply->Error(drive::Kind::kNone);

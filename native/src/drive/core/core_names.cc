@@ -53,6 +53,33 @@ void DriveCore::ReplyEntry(const ReplyPtr& reply, uint64_t folder, const std::st
   if (!reply->Entry(answer)) UndoLookup(answer.id);
 }
 
+bool DriveCore::ReplyNode(const ReplyPtr& reply, uint64_t node) {
+  std::unique_lock lock(mutex_);
+  const Entry* entry = entries_.FindNode(node);
+  if (entry == nullptr) return false;
+  // Of no name, so that nothing is kept of one.
+  EntryTable::Binding none;
+  none.changed_ms = front_->NowBootMs();
+  const EntryAnswer answer = GiveEntryLocked({EntryTable::Known::kBound, &none, entry}, true);
+  lock.unlock();
+  if (!reply->Entry(answer)) UndoLookup(answer.id);
+  return true;
+}
+
+void DriveCore::Reach(ReplyPtr reply, uint64_t node, bool wants_parent) {
+  std::unique_lock lock(mutex_);
+  const bool has_lease = HasLease(front_->NowBootMs());
+  if (wants_parent && node != settings_.root_node) node = entries_.ParentOf(node);
+  lock.unlock();
+  if (node == 0) return reply->Error(Kind::kNotFound);
+  if (has_lease && ReplyNode(reply, node)) return CountNative(Op::kLookup);
+  AskAgent(reply, {.op = Op::kGetattr, .node = node}, [this, reply, node](const Answer& answer) {
+    if (answer.error == Kind::kNotFound) return reply->Error(Kind::kStale);
+    if (answer.error != Kind::kNone) return reply->Error(answer.error);
+    if (!ReplyNode(reply, node)) reply->Error(Kind::kIo);
+  });
+}
+
 void DriveCore::Forget(uint64_t id, uint64_t lookups) {
   std::lock_guard lock(mutex_);
   KernelNode* kernel_node = nodes_.Find(id);

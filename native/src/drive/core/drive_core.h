@@ -85,6 +85,9 @@ class DriveCore {
 
   // ── what programs ask ──
   void Lookup(ReplyPtr reply, uint64_t folder_id, std::string_view name);
+  // Looks up a node by its number, as a client does that keeps numbers over the life of a drive; or the folder that it
+  // lies in, as far as that is known.
+  void Reach(ReplyPtr reply, uint64_t node, bool wants_parent);
   void Forget(uint64_t id, uint64_t lookups);
   void GetAttributes(ReplyPtr reply, uint64_t id);
   void SetAttributesOf(ReplyPtr reply, uint64_t id, Handle* handle, const SetAttributes& set);
@@ -208,6 +211,8 @@ class DriveCore {
   // False when the table cannot say.
   bool GiveAttributesLocked(KernelNode& kernel_node, bool trusts_table, Attributes* attributes, uint32_t* timeout_ms);
   void UndoLookup(uint64_t id) { Forget(id, 1); }
+  // False when nothing is known of the node.
+  bool ReplyNode(const ReplyPtr& reply, uint64_t node);
   // Replies with the entry that the agent has put, after it has answered.
   void ReplyEntry(const ReplyPtr& reply, uint64_t folder, const std::string& name);
   // Asks about the name that the message has, and replies so.

@@ -45,6 +45,7 @@ const MountOptions = z.object({
   isAsync: z.boolean().optional(),
   unsentBytes: z.number().optional(),
   usesFsKit: z.boolean().optional(),
+  usesNfs: z.boolean().optional(),
   isKept: z.boolean().optional(),
   secretPath: z.string().optional(),
   pause: Pause.optional(),

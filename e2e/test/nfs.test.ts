@@ -1,0 +1,64 @@
+// A drive without any driver: runnel mount --nfs, used by programs with libnfs, beside a drive of another machine.
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { type Device, mustRun, run, Sandbox, type ServerProcess, waitFor } from "../src/harness/index.ts";
+
+const hasLibnfs = spawnSync("nfs-ls", [], { stdio: "ignore" }).error === undefined;
+
+let sandbox: Sandbox;
+let server: ServerProcess;
+let device: Device;
+
+beforeEach(async () => {
+  sandbox = new Sandbox();
+  server = await sandbox.startServer();
+  device = sandbox.device();
+}, 60_000);
+
+afterEach(async () => {
+  await sandbox.cleanup();
+}, 60_000);
+
+/** Serves the volume as the drive at a folder; returns the address of a path in it. */
+async function mountNfs(): Promise<(path: string) => string> {
+  const said = await device.mount(`${server.url}/docs`, sandbox.makeFolder("drive"), ["--nfs"]);
+  const { address } = said["mount"] as { address: string };
+  expect(address).toMatch(/^nfs:\/\/127\.0\.0\.1\/[0-9a-f]{32}\?version=3&nfsport=\d+&mountport=\d+$/);
+  return (path) => address.replace("?", `/${path}?`);
+}
+
+const bytesOf = (length: number): Buffer => Buffer.alloc(length).map((_, at) => (at * 13) % 251);
+
+(hasLibnfs ? describe : describe.skip)("runnel mount --nfs", () => {
+  test("shows what the server has, sends what is written when it is closed, and what is not a second later", async () => {
+    writeFileSync(sandbox.path("served", "from-server"), "of the server\n");
+    const at = await mountNfs();
+    expect((await mustRun("nfs-cat", [at("from-server")])).stdout).toBe("of the server\n");
+    const bytes = bytesOf(2_000_003);
+    writeFileSync(sandbox.path("local"), bytes);
+    await mustRun("nfs-cp", [sandbox.path("local"), at("copied")]);
+    await device.flush(sandbox.path("drive"), { up: true });
+    expect(readFileSync(sandbox.path("served", "copied")).equals(bytes)).toBe(true);
+    expect((await mustRun("nfs-ls", [at("")])).stdout).toMatch(/2000003 copied/);
+    const { mounts } = (await device.status()) as { mounts: { address: string; unsentFiles: number }[] };
+    expect(mounts).toMatchObject([{ address: at("").replace("/?", "?"), unsentFiles: 0 }]);
+    await device.unmount(sandbox.path("drive"));
+    expect((await run("nfs-cat", [at("copied")])).code).not.toBe(0);
+  }, 120_000);
+
+  test("an agent that is killed takes its address with it; the next one has another, and all that was saved", async () => {
+    const before = await mountNfs();
+    writeFileSync(sandbox.path("local"), bytesOf(100_000));
+    await mustRun("nfs-cp", [sandbox.path("local"), before("saved")]);
+    await device.killAgent();
+    expect((await run("nfs-cat", [before("saved")])).code).not.toBe(0);
+    const after = await mountNfs();
+    expect(after("saved")).not.toBe(before("saved"));
+    await mustRun("nfs-cp", [after("saved"), sandbox.path("back")]);
+    expect(readFileSync(sandbox.path("back")).equals(bytesOf(100_000))).toBe(true);
+    const stale = after("saved").replace(/1\/[0-9a-f]{32}/, `1/${"0".repeat(32)}`);
+    expect((await run("nfs-cat", [stale])).code).not.toBe(0);
+    await waitFor(async () => (await device.status())["mounts"], 10_000, "the status");
+  }, 120_000);
+});

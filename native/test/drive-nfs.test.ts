@@ -1,0 +1,291 @@
+// The NFS drive: what real clients see of it (libnfs), and whom it lets in.
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { constants } from "node:fs";
+import { connect } from "node:net";
+import type { SystemMount } from "../src/drive/nfs/host/system-mount.ts";
+import { CONNECTIONS_MAX } from "../src/drive/nfs/wire/bounds.ts";
+import { ACCEPT, MOUNT_PROC, NFS_PROC, STABLE, STATUS } from "../src/drive/nfs/wire/constants.ts";
+import { RecordSplitter } from "../src/drive/nfs/wire/record-splitter.ts";
+import { LibnfsProgram } from "./nfs/libnfs-program.ts";
+import { type Asked, callBytes, mountCall, nfsCall, readReply, recordOf } from "./nfs/nfs-calls.ts";
+import { hasLibnfs, type NfsServed, serveNfs } from "./nfs/nfs-rig.ts";
+import { waitUntil } from "./support/drive-rig.ts";
+
+const run = promisify(execFile);
+let served: NfsServed;
+let folder: string;
+
+beforeEach(async () => {
+  served = await serveNfs();
+  folder = await mkdtemp(join(tmpdir(), "runnel-nfs-client-"));
+});
+
+afterEach(async () => {
+  await served.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+(hasLibnfs() ? describe : describe.skip)("the NFS drive", () => {
+  test("nfs-ls, nfs-cat and nfs-cp of libnfs read and write it", async () => {
+    served.fake.remoteWrite("read.txt", Buffer.from("from the server\n"));
+    const { stdout: listed } = await run("nfs-ls", [served.address]);
+    expect(listed).toMatch(/ 16 read\.txt$/m);
+    const { stdout: shown } = await run("nfs-cat", [served.at("read.txt")]);
+    expect(shown).toBe("from the server\n");
+    const source = join(folder, "large");
+    const bytes = Buffer.alloc(3_000_001).map((_, at) => (at * 7) % 251);
+    await writeFile(source, bytes);
+    await run("nfs-cp", [source, served.at("large")]);
+    await waitUntil(async () => served.fake.bytesAt("large")?.equals(bytes) === true);
+    await run("nfs-cp", [served.at("large"), join(folder, "back")]);
+    expect((await readFile(join(folder, "back"))).equals(bytes)).toBe(true);
+  });
+
+  test("programs that use it at once see one drive, also when one of them is killed", async () => {
+    const [one, other] = await Promise.all([LibnfsProgram.start(served.address), LibnfsProgram.start(served.address)]);
+    await one.mkdir("d");
+    const writing = await one.open("d/a", constants.O_RDWR | constants.O_CREAT);
+    await one.write(writing, 0, Buffer.from("written"));
+    const reading = await other.open("d/a", constants.O_RDONLY);
+    expect(Buffer.from(await other.read(reading, 0, 100)).toString()).toBe("written");
+    // Nobody closes it: a quiet second later it is saved all the same.
+    await one.end();
+    await waitUntil(async () => served.fake.bytesAt("d/a")?.toString() === "written");
+    await other.rename("d/a", "b");
+    expect(await other.readdir("")).toEqual(["b", "d"]);
+    await other.unlink("b");
+    await expect(other.stat("b")).rejects.toMatchObject({ errno: 2 });
+    await other.end();
+  });
+});
+
+/** A client of our own, that sends what no library does. */
+class RawClient {
+  readonly #socket = connect(Number(new URL(served.address).searchParams.get("nfsport")), "127.0.0.1");
+  readonly #splitter = new RecordSplitter();
+  readonly #answers: Buffer[] = [];
+  #xid = 1;
+  isClosed = false;
+
+  constructor() {
+    this.#socket.on("data", (chunk) => this.#answers.push(...this.#splitter.push(chunk)));
+    this.#socket.on("error", () => undefined);
+    this.#socket.on("close", () => {
+      this.isClosed = true;
+    });
+  }
+
+  send(bytes: Buffer): void {
+    this.#socket.write(bytes);
+  }
+
+  end(): void {
+    this.#socket.destroy();
+  }
+
+  async ask(message: Buffer): Promise<Buffer> {
+    this.send(recordOf(message));
+    await waitUntil(async () => this.#answers.length > 0 || this.isClosed);
+    const answer = this.#answers.shift();
+    if (answer === undefined) throw new Error("closed");
+    return Buffer.concat([Buffer.alloc(4), answer]);
+  }
+
+  async call(procedure: number, request: Parameters<typeof nfsCall>[1], asked: Partial<Asked> = {}) {
+    const answer = await this.ask(nfsCall(procedure, request, { xid: this.#xid++, ...asked }));
+    return readReply(answer, procedure);
+  }
+
+  /** The handle of the root. */
+  async mount(): Promise<Buffer> {
+    const answer = await this.ask(mountCall(MOUNT_PROC.MNT, new URL(served.address).pathname, { xid: 1 }));
+    // After the header of the reply: status, and the handle with its length.
+    const at = 4 + 24 + 4;
+    return answer.subarray(at + 4, at + 4 + answer.readUInt32BE(at));
+  }
+}
+
+const UNSET = { set: false };
+const NO_CHANGE = { mode: UNSET, uid: UNSET, gid: UNSET, size: UNSET, atime: { how: 0 }, mtime: { how: 0 } };
+
+describe("the NFS server", () => {
+  let client: RawClient;
+
+  beforeEach(() => {
+    client = new RawClient();
+  });
+
+  afterEach(() => {
+    client.end();
+  });
+
+  test("lets in nobody who says to be another user, nor one whose connection is another's", async () => {
+    served.fake.remoteWrite("a", Buffer.from("text"));
+    const root = { data: await client.mount() };
+    const what = { dir: root, name: "a" };
+    const other = { uid: (process.getuid?.() ?? 0) + 1, gid: 0 };
+    expect(await client.call(NFS_PROC.LOOKUP, { what }, { user: other })).toMatchObject({ accepted: undefined });
+    expect(await client.call(NFS_PROC.LOOKUP, { what })).toMatchObject({ response: { status: STATUS.OK } });
+    const refusing = await serveNfs({}, { peerUid: async () => (process.getuid?.() ?? 0) + 1 });
+    const before = served;
+    served = refusing;
+    const refused = new RawClient();
+    await waitUntil(async () => refused.isClosed);
+    expect(refusing.logged).toEqual(["a connection to the NFS drive was refused: it is another user's"]);
+    served = before;
+    await refusing.close();
+  });
+
+  test("answers what it cannot do by RPC's words, and ends a connection that sends no calls", async () => {
+    const nothing = new Uint8Array();
+    const accepted = async (procedure: number, asked: Partial<Asked>): Promise<number | undefined> =>
+      readReply(await client.ask(callBytes(procedure, nothing, { xid: 1, ...asked })), 0).accepted;
+    expect(await accepted(0, {})).toBe(ACCEPT.SUCCESS);
+    expect(await accepted(1, { program: 7 })).toBe(ACCEPT.PROG_UNAVAIL);
+    expect(await accepted(1, { version: 4 })).toBe(ACCEPT.PROG_MISMATCH);
+    expect(await accepted(22, {})).toBe(ACCEPT.PROC_UNAVAIL);
+    expect(await accepted(1, {})).toBe(ACCEPT.GARBAGE_ARGS);
+    client.send(Buffer.from("GET / HTTP/1.1\r\n\r\n"));
+    await waitUntil(async () => client.isClosed);
+  });
+
+  test("a call that is sent again is not carried out again", async () => {
+    const root = { data: await client.mount() };
+    const where = { dir: root, name: "d" };
+    const making = { where, attributes: NO_CHANGE };
+    const ok = { response: { status: STATUS.OK } };
+    expect(await client.call(NFS_PROC.MKDIR, making, { xid: 50 })).toMatchObject(ok);
+    const again = new RawClient();
+    expect(await again.call(NFS_PROC.MKDIR, making, { xid: 50 })).toMatchObject(ok);
+    expect(await again.call(NFS_PROC.MKDIR, making, { xid: 51 })).toMatchObject({
+      response: { status: STATUS.EXIST },
+    });
+    const exclusive = { where: { dir: root, name: "f" }, how: { mode: 2, verf: Buffer.from("12345678") } };
+    expect(await again.call(NFS_PROC.CREATE, exclusive, { xid: 52 })).toMatchObject(ok);
+    expect(await again.call(NFS_PROC.CREATE, exclusive, { xid: 53 })).toMatchObject(ok);
+    const others = { ...exclusive, how: { mode: 2, verf: Buffer.from("87654321") } };
+    expect(await again.call(NFS_PROC.CREATE, others, { xid: 54 })).toMatchObject({
+      response: { status: STATUS.EXIST },
+    });
+    again.end();
+  });
+
+  test("a stable WRITE and a COMMIT are answered when the agent has it, an unstable WRITE before", async () => {
+    served.fake.remoteWrite("a", Buffer.from("0123456789"));
+    const root = { data: await client.mount() };
+    const found = await client.call(NFS_PROC.LOOKUP, { what: { dir: root, name: "a" } });
+    const { object: file } = (found.response as { resok: { object: { data: Uint8Array } } }).resok;
+    const data = Buffer.from("xy");
+    const write = (stable: number, offset: bigint) =>
+      client.call(NFS_PROC.WRITE, { file, offset, count: data.length, stable, data });
+    expect(await write(STABLE.UNSTABLE, 0n)).toMatchObject({ response: { resok: { committed: STABLE.UNSTABLE } } });
+    expect(served.fake.bytesAt("a")?.toString()).toBe("0123456789");
+    expect(await client.call(NFS_PROC.COMMIT, { file, offset: 0n, count: 0 })).toMatchObject({
+      response: { status: STATUS.OK },
+    });
+    expect(served.fake.bytesAt("a")?.toString()).toBe("xy23456789");
+    expect(await write(STABLE.FILE_SYNC, 8n)).toMatchObject({ response: { resok: { committed: STABLE.FILE_SYNC } } });
+    expect(served.fake.bytesAt("a")?.toString()).toBe("xy234567xy");
+    // A commit that fails is the client's error, and may be asked for again.
+    await write(STABLE.UNSTABLE, 4n);
+    served.fake.failNext("commit", "NoSpace");
+    const commit = (): Promise<unknown> => client.call(NFS_PROC.COMMIT, { file, offset: 0n, count: 0 });
+    expect(await commit()).toMatchObject({ response: { status: STATUS.NOSPC } });
+    expect(await commit()).toMatchObject({ response: { status: STATUS.OK } });
+    expect(served.fake.bytesAt("a")?.toString()).toBe("xy23xy67xy");
+  });
+
+  test("what nobody asked to commit is committed after a quiet second, and its failure told to who asks next", async () => {
+    served.fake.remoteWrite("a", Buffer.from("0123456789"));
+    const root = { data: await client.mount() };
+    const found = await client.call(NFS_PROC.LOOKUP, { what: { dir: root, name: "a" } });
+    const { object: file } = (found.response as { resok: { object: { data: Uint8Array } } }).resok;
+    served.fake.failNext("commit", "Quota");
+    await client.call(NFS_PROC.WRITE, { file, offset: 0n, count: 1, stable: 0, data: Buffer.from("x") });
+    await waitUntil(async () => served.fake.drive.statistics().openFiles === 0);
+    const commit = (): Promise<unknown> => client.call(NFS_PROC.COMMIT, { file, offset: 0n, count: 0 });
+    expect(await commit()).toMatchObject({ response: { status: STATUS.DQUOT } });
+    expect(await commit()).toMatchObject({ response: { status: STATUS.OK } });
+  });
+
+  test("handles outlive their names' changes, but not their file; names meet in either normal form", async () => {
+    const composed = "caf\u00e9";
+    served.fake.remoteWrite(composed.normalize("NFD"), Buffer.from("text"));
+    const root = { data: await client.mount() };
+    const found = await client.call(NFS_PROC.LOOKUP, { what: { dir: root, name: composed } });
+    const { object } = (found.response as { resok: { object: { data: Uint8Array } } }).resok;
+    served.fake.remoteRename(composed.normalize("NFD"), "renamed");
+    expect(await client.call(NFS_PROC.GETATTR, { object })).toMatchObject({ response: { status: STATUS.OK } });
+    const removed = await client.call(NFS_PROC.REMOVE, { object: { dir: root, name: "renamed" } });
+    expect(removed).toMatchObject({ response: { status: STATUS.OK } });
+    expect(await client.call(NFS_PROC.GETATTR, { object })).toMatchObject({ response: { status: STATUS.STALE } });
+  });
+
+  test("a folder is read page by page, each name once, whatever comes and goes between", async () => {
+    await served.fake.fill("many", 500);
+    const root = { data: await client.mount() };
+    const found = await client.call(NFS_PROC.LOOKUP, { what: { dir: root, name: "many" } });
+    const { object: dir } = (found.response as { resok: { object: { data: Uint8Array } } }).resok;
+    const seen: string[] = [];
+    let cookie = 0n;
+    for (let eof = false; !eof;) {
+      const asked = { dir, cookie, cookieverf: new Uint8Array(8), dircount: 2000, maxcount: 4096 };
+      const { response } = await client.call(NFS_PROC.READDIRPLUS, asked);
+      type Entry = { name: string; cookie: bigint; nextentry?: Entry };
+      const { reply } = (response as { resok: { reply: { eof: boolean; entries?: Entry } } }).resok;
+      for (let entry = reply.entries; entry !== undefined; entry = entry.nextentry) {
+        seen.push(entry.name);
+        ({ cookie } = entry);
+      }
+      ({ eof } = reply);
+    }
+    expect(seen.sort()).toEqual([".", "..", ...Array.from({ length: 500 }, (_, at) => `f${at}`)].sort());
+  });
+
+  test("has bounds: connections, and what a connection leaves unfinished", async () => {
+    const many = Array.from({ length: CONNECTIONS_MAX + 5 }, () => new RawClient());
+    await waitUntil(async () => many.filter(({ isClosed }) => isClosed).length >= 5);
+    for (const one of many) one.end();
+    await waitUntil(async () => many.every(({ isClosed }) => isClosed));
+    const unfinished = new RawClient();
+    unfinished.send(Buffer.from([0, 4, 0, 0]));
+    for (let sent = 0; sent < 3; sent++) unfinished.send(Buffer.alloc(100_000));
+    await waitUntil(async () => unfinished.isClosed);
+  });
+});
+
+describe("a drive that the system mounts", () => {
+  test("gives its path to the first who asks alone, and ends when it is unmounted by others", async () => {
+    const done: string[] = [];
+    let isThere = true;
+    const paths: string[] = [];
+    const system: SystemMount = {
+      mount: async (port, path, mountpoint) => {
+        done.push(`mount ${mountpoint}`);
+        paths.push(`nfs://127.0.0.1/${path}?nfsport=${port}`);
+      },
+      unmount: async () => void done.push("unmount"),
+      isMounted: async () => isThere,
+    };
+    const mounted = await serveNfs({}, { systemMount: system });
+    expect(mounted.drive.address).toBeUndefined();
+    const before = served;
+    served = { ...mounted, address: paths[0] ?? "" };
+    const first = new RawClient();
+    expect(await first.mount()).toHaveLength(32);
+    const second = await first.ask(mountCall(MOUNT_PROC.MNT, new URL(served.address).pathname, { xid: 2 }));
+    expect(second.readUInt32BE(4 + 24)).toBe(STATUS.NOENT);
+    isThere = false;
+    await first.ask(mountCall(MOUNT_PROC.UMNT, new URL(served.address).pathname, { xid: 3 }));
+    await waitUntil(async () => first.isClosed);
+    await waitUntil(async () => mounted.fake.log.some(({ op }) => op === "unmounted"));
+    expect(done).toEqual(["mount "]);
+    served = before;
+    await mounted.close();
+  });
+});
