@@ -1,7 +1,7 @@
 // Builds core.node for every system that an agent runs on, whatever this one is:
 // prebuilds/PLATFORM-PROCESSOR/core.node, in Node's words, to be loaded where there is no compiler; for Windows
-// drive.node too, which finds WinFsp at run time. The compiler is zig, which scripts/tools.mjs fetches, as it does
-// WinFsp's headers.
+// drive.node too, which finds WinFsp at run time, and for macOS loopback.node, which needs no macFUSE. The compiler is
+// zig, which scripts/tools.mjs fetches, as it does WinFsp's headers.
 //     node build-all.mjs [TARGET…]
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
@@ -26,7 +26,8 @@ function cmake(target, args) {
 function build(target, zig) {
   const folder = join(prebuilds, target);
   const stampFile = join(folder, ".stamp");
-  const made = target.startsWith("win32") ? ["core.node", "drive.node"] : ["core.node"];
+  const isMac = target.startsWith("darwin");
+  const made = ["core.node", ...(target.startsWith("win32") ? ["drive.node"] : isMac ? ["loopback.node"] : [])];
   const winfsp = target.startsWith("win32") ? ensureWinFspHeaders() : "";
   const wanted = inputDigest(here, `${target} ${zig} ${winfsp}`);
   const isThere = made.every((name) => existsSync(join(folder, name)));
@@ -39,6 +40,7 @@ function build(target, zig) {
   rmSync(folder, { recursive: true, force: true });
   const toolchain = join(here, "cmake", "zig.cmake");
   const options = [`-DCMAKE_TOOLCHAIN_FILE=${toolchain}`, `-DRUNNEL_ZIG=${zig}`, `-DRUNNEL_TARGET=${target}`];
+  if (isMac) options.push("-DRUNNEL_LOOPBACK=ON");
   if (winfsp !== "") options.push(`-DRUNNEL_WINFSP=${winfsp}`);
   cmake(target, ["-S", here, "-B", work, ...options]);
   cmake(target, ["--build", work, "--parallel", String(availableParallelism())]);

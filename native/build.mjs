@@ -68,7 +68,7 @@ function compile() {
 
 const hasFuse = succeeds("pkg-config", "--exists", "fuse3 >= 3.14");
 const wanted = digestOfInputs();
-const built = () => ["core.node", "drive.node"].filter((name) => existsSync(join(buildFolder, name)));
+const built = () => ["core.node", "drive.node", "loopback.node"].filter((name) => existsSync(join(buildFolder, name)));
 const stamp = existsSync(stampFile) ? readFileSync(stampFile, "utf8").trim() : "";
 if (stamp === wanted && built().includes("core.node")) {
   console.log(`native: ${built().join(" and ")} up to date`);

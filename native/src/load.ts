@@ -5,7 +5,8 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-export type AddonName = "core" | "drive";
+/** loopback: drive without a kernel, for drives that are served; where libfuse is not installed. */
+export type AddonName = "core" | "drive" | "loopback";
 
 const require = createRequire(import.meta.url);
 const NATIVE = fileURLToPath(new URL("..", import.meta.url));

@@ -17,6 +17,7 @@ import { hasLibnfs, type NfsServed, serveNfs } from "./nfs/nfs-rig.ts";
 import { waitUntil } from "./support/drive-rig.ts";
 
 const run = promisify(execFile);
+const ANOTHER_UID = 65_534;
 let served: NfsServed;
 let folder: string;
 
@@ -53,7 +54,7 @@ afterEach(async () => {
     await one.write(writing, 0, Buffer.from("written"));
     const reading = await other.open("d/a", constants.O_RDONLY);
     expect(Buffer.from(await other.read(reading, 0, 100)).toString()).toBe("written");
-    // Nobody closes it: a quiet second later it is saved all the same.
+    // It is never closed, and saved all the same, a quiet second later.
     await one.end();
     await waitUntil(async () => served.fake.bytesAt("d/a")?.toString() === "written");
     await other.rename("d/a", "b");
@@ -62,6 +63,14 @@ afterEach(async () => {
     await expect(other.stat("b")).rejects.toMatchObject({ errno: 2 });
     await other.end();
   });
+
+  (process.getuid?.() === 0 ? test : test.skip)(
+    "a program of another user is not let in, whatever it knows",
+    async () => {
+      await expect(LibnfsProgram.start(served.address, ANOTHER_UID)).rejects.toThrow("libnfs");
+      expect(served.logged).toContain("a connection to the NFS drive was refused: it is another user's");
+    },
+  );
 });
 
 /** A client of our own, that sends what no library does. */
@@ -200,7 +209,7 @@ describe("the NFS server", () => {
     expect(served.fake.bytesAt("a")?.toString()).toBe("xy23xy67xy");
   });
 
-  test("what nobody asked to commit is committed after a quiet second, and its failure told to who asks next", async () => {
+  test("what nobody asks for is committed after a quiet second, and its failure told to who asks next", async () => {
     served.fake.remoteWrite("a", Buffer.from("0123456789"));
     const root = { data: await client.mount() };
     const found = await client.call(NFS_PROC.LOOKUP, { what: { dir: root, name: "a" } });

@@ -36,16 +36,16 @@ async function newServer(): Promise<{ server: RpcServer; failures: string[] }> {
   const fake = new FakeAgent(drive, join(folder, "cache"), () => processClock.bootMs(), ME);
   await fake.start();
   fake.remoteWrite("file", Buffer.from("content"));
-  const calls = new NodeCalls((op, args) => drive.request(op, args));
+  const nodeCalls = new NodeCalls((op, args) => drive.request(op, args));
   const failures: string[] = [];
   const log = (message: string, error?: unknown): void => {
     if (error !== undefined) failures.push(`${message}: ${(error as Error).stack}`);
   };
   const context = {
-    calls,
-    files: new OpenFiles(calls, processClock, log),
+    calls: nodeCalls,
+    files: new OpenFiles(nodeCalls, processClock, log),
     handles: new FileHandles(() => "epoch", KEY),
-    listings: new Listings(calls, processClock),
+    listings: new Listings(nodeCalls, processClock),
     madeOnce: new MadeOnce(),
     clock: processClock,
     verifier: new Uint8Array(8),
@@ -87,9 +87,9 @@ function seeds(): Uint8Array[] {
     [NFS_PROC.PATHCONF, { object: root }],
     [NFS_PROC.COMMIT, { file, offset: 0n, count: 0 }],
   ];
-  const calls = requests.map(([procedure, request], xid) => nfsCall(procedure, request, { xid }));
+  const messages = requests.map(([procedure, request], xid) => nfsCall(procedure, request, { xid }));
   const mounts = [mountCall(MOUNT_PROC.MNT, `/${SECRET}`, { xid: 99 }), mountCall(MOUNT_PROC.UMNT, "/", { xid: 98 })];
-  return [...calls.map((call) => joinMessages([call])), joinMessages(calls.slice(5, 15)), joinMessages(mounts)];
+  return [...messages.map((call) => joinMessages([call])), joinMessages(messages.slice(5, 15)), joinMessages(mounts)];
 }
 
 /** Calls, one after the other: each is answered, within bounds, and none is a failure of the server itself. */

@@ -175,7 +175,7 @@ export interface DriveSettings {
 }
 
 export interface Drive {
-  /** Where programs reach it while no kernel shows it: a URL. */
+  /** URL at which programs reach it while no kernel shows it. */
   readonly address?: string | undefined;
 
   /** Starts serving. @throws RunnelError with a sentence for a person (mount point missing, not empty, no FUSE…). */

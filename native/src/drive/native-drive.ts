@@ -132,10 +132,24 @@ function pairs(ranges: readonly ByteRange[]): Float64Array {
   return packed;
 }
 
+/** A drive without a kernel does without libfuse, too: where that is missing drive.node does not load. */
+function loadDriveAddon(kind: "kernel" | "memory"): DriveAddon {
+  try {
+    return loadAddon("drive") as DriveAddon;
+  } catch (error) {
+    if (kind === "kernel") throw error;
+    try {
+      return loadAddon("loopback") as DriveAddon;
+    } catch {
+      throw error;
+    }
+  }
+}
+
 /** @throws RunnelError Unsupported where the addon, or a kernel's drive, is not there. */
 export function newNativeDrive(kind: "kernel" | "memory", settings: DriveSettings, more: object = {}): NativeDrive {
   try {
-    const addon = loadAddon("drive") as DriveAddon;
+    const addon = loadDriveAddon(kind);
     return new addon.NativeDrive(kind, { ...settings, rootNode: settings.rootNode ?? 1, ...more });
   } catch (error) {
     throw new RunnelError("Unsupported", "mount", (error as Error).message, { cause: error });

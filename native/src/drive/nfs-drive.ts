@@ -106,14 +106,14 @@ class NfsDrive extends KernelFreeDrive implements Drive {
     if (this.#isEnding) return;
     this.#isEnding = true;
     try {
-      // What the system still has to write comes before it has unmounted.
+      // The system writes what it still has to before it has unmounted.
       if (this.#isMounted) await this.#mount?.unmount(this.#settings.mountpoint, force);
     } catch (error) {
       this.#isEnding = false;
       throw error;
     }
     await this.#listener.close();
-    // By force nobody waits for the server: what is open is committed as it is let go, and kept by the agent.
+    // Forced, it does not wait for the server: what is open is committed as it is let go, and kept by the agent.
     if (!force) await this.#files.settle();
     this.#files.stop();
     this.#listings.close();

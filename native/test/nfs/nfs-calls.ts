@@ -53,7 +53,7 @@ export function mountCall(procedure: number, path: string, asked: Asked): Buffer
   return callBytes(procedure, params, { ...asked, program: MOUNT_PROGRAM });
 }
 
-/** One record, or fragments of so many bytes. */
+/** A record, in fragments of so many bytes. */
 export function recordOf(message: Uint8Array, fragmentBytes = message.length): Buffer {
   const parts: Buffer[] = [];
   let at = 0;
@@ -67,14 +67,15 @@ export function recordOf(message: Uint8Array, fragmentBytes = message.length): B
   return Buffer.concat(parts);
 }
 
-/** What a record of an answer says; `response` undefined: no result of NFS. */
+/** Reads the record of an answer; `response` undefined: it has no result of NFS. */
 export function readReply(
   record: Uint8Array,
   procedure: number,
 ): { xid: number; accepted: number | undefined; response: Nfsv3Response | undefined } {
   const message = new RpcMessageDecoder().decodeMessage(new Reader(record.subarray(4)));
   if (message === undefined) throw new Error("no reply");
-  if (!(message instanceof RpcAcceptedReplyMessage)) return { xid: message.xid, accepted: undefined, response: undefined };
+  if (!(message instanceof RpcAcceptedReplyMessage))
+    return { xid: message.xid, accepted: undefined, response: undefined };
   const { xid, stat, results } = message;
   if (results === undefined) return { xid, accepted: stat, response: undefined };
   const response = new Nfsv3Decoder().decodeMessage(results, procedure, false) as Nfsv3Response | undefined;

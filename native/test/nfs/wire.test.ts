@@ -22,15 +22,20 @@ describe("records", () => {
   test("come out as they went in, however they are cut and fragmented", () => {
     const records = fc.array(fc.uint8Array({ maxLength: 200 }), { maxLength: 6 });
     fc.assert(
-      fc.property(records, fc.integer({ min: 8, max: 300 }), fc.integer({ min: 1, max: 50 }), (sent, fragment, step) => {
-        const stream = Buffer.concat(sent.map((record) => recordOf(record, fragment)));
-        const splitter = new RecordSplitter();
-        const got: Buffer[] = [];
-        for (let at = 0; at < stream.length; at += step) got.push(...splitter.push(stream.subarray(at, at + step)));
-        expect(got.map((record) => record.toString("hex"))).toEqual(
-          sent.map((record) => Buffer.from(record).toString("hex")),
-        );
-      }),
+      fc.property(
+        records,
+        fc.integer({ min: 8, max: 300 }),
+        fc.integer({ min: 1, max: 50 }),
+        (sent, fragment, step) => {
+          const stream = Buffer.concat(sent.map((record) => recordOf(record, fragment)));
+          const splitter = new RecordSplitter();
+          const got: Buffer[] = [];
+          for (let at = 0; at < stream.length; at += step) got.push(...splitter.push(stream.subarray(at, at + step)));
+          expect(got.map((record) => record.toString("hex"))).toEqual(
+            sent.map((record) => Buffer.from(record).toString("hex")),
+          );
+        },
+      ),
     );
   });
 

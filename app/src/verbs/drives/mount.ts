@@ -91,7 +91,7 @@ export const mount = agentVerb(mountSchemas, {
 
 function mountedLines({ url, mountpoint, address }: MountStatus): string[] {
   if (address === null) return [`Mounted ${url} at ${mountpoint}.`];
-  return [`Serving ${url} as the drive ${mountpoint}, whose folder stays empty. Programs with libnfs reach it at`, address];
+  return [`Serving ${url} as ${mountpoint}, whose folder stays empty. Programs with libnfs reach it at`, address];
 }
 
 /** Mounts with what is asked; a drive that an agent left behind comes back with the options that it had. */

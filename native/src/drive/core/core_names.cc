@@ -57,7 +57,7 @@ bool DriveCore::ReplyNode(const ReplyPtr& reply, uint64_t node) {
   std::unique_lock lock(mutex_);
   const Entry* entry = entries_.FindNode(node);
   if (entry == nullptr) return false;
-  // Of no name, so that nothing is kept of one.
+  // This is of no name, so that nothing is kept of one.
   EntryTable::Binding none;
   none.changed_ms = front_->NowBootMs();
   const EntryAnswer answer = GiveEntryLocked({EntryTable::Known::kBound, &none, entry}, true);

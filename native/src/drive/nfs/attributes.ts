@@ -1,5 +1,10 @@
 // Attributes as NFS has them (fattr3, sattr3), from and to those of the drive. Pure.
-import type { Nfsv3Fattr, Nfsv3PostOpAttr, Nfsv3Sattr, Nfsv3WccData } from "@jsonjoy.com/json-pack/lib/nfs/v3/structs.js";
+import type {
+  Nfsv3Fattr,
+  Nfsv3PostOpAttr,
+  Nfsv3Sattr,
+  Nfsv3WccData,
+} from "@jsonjoy.com/json-pack/lib/nfs/v3/structs.js";
 import type { ProgramStat } from "../program.ts";
 import { NfsError } from "./status.ts";
 import { FILE_BYTES_MAX } from "./wire/bounds.ts";
@@ -32,7 +37,7 @@ function deviceOf(rdev: number): { specdata1: number; specdata2: number } {
 }
 
 export function rdevOf({ specdata1, specdata2 }: { specdata1: number; specdata2: number }): number {
-  return (((specdata2 & 0xff) | ((specdata1 & 0xfff) << 8) | ((specdata2 & 0xfff00) << 12)) >>> 0);
+  return ((specdata2 & 0xff) | ((specdata1 & 0xfff) << 8) | ((specdata2 & 0xfff00) << 12)) >>> 0;
 }
 
 export function typeOf({ mode }: Pick<ProgramStat, "mode">): number {
@@ -58,9 +63,7 @@ export function fattrOf(stat: ProgramStat, fsid: bigint): Nfsv3Fattr {
 }
 
 export function postOp(stat: ProgramStat | undefined, fsid: bigint): Nfsv3PostOpAttr {
-  return stat === undefined
-    ? { attributesFollow: false }
-    : { attributesFollow: true, attributes: fattrOf(stat, fsid) };
+  return stat === undefined ? { attributesFollow: false } : { attributesFollow: true, attributes: fattrOf(stat, fsid) };
 }
 
 /** `before`: left out where something else may have changed it meanwhile. */

@@ -1,4 +1,4 @@
-// One connection of a client of the NFS drive: records in, records out, with bounds on what is under way.
+// Connection of a client of the NFS drive: records in, records out, with bounds on what is under way.
 import type { Socket } from "node:net";
 import { CALLS_MAX, UNSENT_BYTES_MAX } from "./wire/bounds.ts";
 import { RecordSplitter } from "./wire/record-splitter.ts";
@@ -10,14 +10,16 @@ export function serveConnection(socket: Socket, answer: (record: Buffer) => Prom
   const waiting: Buffer[] = [];
   let calls = 0;
 
+  const hasRoom = (): boolean => calls < CALLS_MAX && socket.writableLength < UNSENT_BYTES_MAX;
+
   const goOn = (): void => {
-    while (calls < CALLS_MAX && socket.writableLength < UNSENT_BYTES_MAX) {
+    while (hasRoom()) {
       const record = waiting.shift();
       if (record === undefined) break;
       void take(record);
     }
-    if (waiting.length > 0 || calls >= CALLS_MAX || socket.writableLength >= UNSENT_BYTES_MAX) socket.pause();
-    else socket.resume();
+    if (waiting.length === 0 && hasRoom()) socket.resume();
+    else socket.pause();
   };
 
   const take = async (record: Buffer): Promise<void> => {

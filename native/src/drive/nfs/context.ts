@@ -1,4 +1,4 @@
-// What the procedures of NFS work with, and how one fails.
+// Ground that the procedures of NFS work on, and the response of one that fails.
 import type { Clock } from "@runnel/shared/model";
 import type { Nfsv3PostOpAttr, Nfsv3WccData } from "@jsonjoy.com/json-pack/lib/nfs/v3/structs.js";
 import type { NodeCalls, Reached } from "./node-calls.ts";

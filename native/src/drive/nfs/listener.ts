@@ -26,7 +26,7 @@ export class Listener {
     this.#deps = deps;
     this.#server = createServer({ pauseOnConnect: true }, (socket) => void this.#take(socket));
     this.#server.maxConnections = CONNECTIONS_MAX;
-    // Of a connection that could not be accepted; those there are go on.
+    // A connection could not be accepted; those there are go on.
     this.#server.on("error", (error) => deps.log("a connection of the NFS drive failed", error));
   }
 

@@ -1,7 +1,11 @@
 // MOUNT version 3 (RFC 1813, appendix I): gives the handle of the root, or of a folder below it, to whoever knows the
 // path. Nothing is listed: the path begins with a secret.
 import { Reader } from "@jsonjoy.com/buffers/lib/Reader.js";
-import type { MountMntRequest, MountResponse, MountUmntRequest } from "@jsonjoy.com/json-pack/lib/nfs/v3/mount/messages.js";
+import type {
+  MountMntRequest,
+  MountResponse,
+  MountUmntRequest,
+} from "@jsonjoy.com/json-pack/lib/nfs/v3/mount/messages.js";
 import { timingSafeEqual } from "node:crypto";
 import { checkName, type NfsContext, withFound } from "./context.ts";
 import { isFolder } from "./permission.ts";
@@ -79,7 +83,14 @@ export class MountProgram {
 }
 
 /** mountstat3 has a part of the numbers only. */
-const MOUNT_STATUSES = [STATUS.PERM, STATUS.NOENT, STATUS.ACCES, STATUS.NOTDIR, STATUS.INVAL, STATUS.NAMETOOLONG] as const;
+const MOUNT_STATUSES = [
+  STATUS.PERM,
+  STATUS.NOENT,
+  STATUS.ACCES,
+  STATUS.NOTDIR,
+  STATUS.INVAL,
+  STATUS.NAMETOOLONG,
+] as const;
 
 function mountStatus(error: unknown): (typeof MOUNT_STATUSES)[number] | typeof STATUS.IO {
   const status = error instanceof NfsError ? error.status : STATUS.IO;

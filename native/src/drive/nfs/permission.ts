@@ -25,7 +25,7 @@ export function may(stat: Owned, who: Credentials, wanted: number): boolean {
   return (granted(stat, who) & wanted) === wanted;
 }
 
-/** Only the owner, and root, change a mode and times as they like. */
+/** True of the owner, and of root, who change a mode and times as they like. */
 export function owns(stat: Owned, { uid }: Credentials): boolean {
   return uid === 0 || uid === stat.uid;
 }

@@ -7,8 +7,27 @@ import { PROCEDURES } from "./procedures/index.ts";
 import { ReplyCache } from "./state/reply-cache.ts";
 import { NfsError } from "./status.ts";
 import { PAGE_BYTES_MAX, PATH_BYTES_MAX, TRANSFER_BYTES_MAX } from "./wire/bounds.ts";
-import { ACCEPT, AUTH, MOUNT_PROC, MOUNT_PROGRAM, NFS_PROC, NFS_PROGRAM, RPC_VERSION, STATUS, VERSION_3 } from "./wire/constants.ts";
-import { authRefused, bareReply, type Call, type Credentials, mountReply, nfsReply, parseCall, rpcMismatch } from "./wire/rpc.ts";
+import {
+  ACCEPT,
+  AUTH,
+  MOUNT_PROC,
+  MOUNT_PROGRAM,
+  NFS_PROC,
+  NFS_PROGRAM,
+  RPC_VERSION,
+  STATUS,
+  VERSION_3,
+} from "./wire/constants.ts";
+import {
+  authRefused,
+  bareReply,
+  type Call,
+  type Credentials,
+  mountReply,
+  nfsReply,
+  parseCall,
+  rpcMismatch,
+} from "./wire/rpc.ts";
 import { decodeMount, decodeNfs } from "./wire/strict-xdr.ts";
 
 export interface RpcServerDeps {

@@ -13,7 +13,7 @@ export class NfsError extends Error {
 }
 
 /**
- * Those that NFS has no word for are an I/O error: a client that is answered JUKEBOX would ask for ever, and a program
+ * Kinds that NFS has no word for are an I/O error: a client that is answered JUKEBOX would ask for ever, and a program
  * is to hear that the server cannot be reached.
  */
 export const STATUS_OF_KIND: Readonly<Record<NativeKind, Status>> = {
@@ -30,7 +30,7 @@ export const STATUS_OF_KIND: Readonly<Record<NativeKind, Status>> = {
   Revoked: STATUS.ACCES,
   TooLarge: STATUS.FBIG,
   BadName: STATUS.INVAL,
-  // Other than the rest it passes by itself.
+  // This passes by itself, other than the rest.
   Busy: STATUS.JUKEBOX,
   Corrupt: STATUS.IO,
   Epoch: STATUS.STALE,

@@ -8,7 +8,7 @@ export interface SystemMount {
   mount(port: number, path: string, mountpoint: string, isReadOnly: boolean): Promise<void>;
   /** @throws RunnelError Busy while programs use it, unless forced */
   unmount(mountpoint: string, force: boolean): Promise<void>;
-  /** Whether it is still there, whoever may have unmounted it. */
+  /** Says whether it is still there, whoever may have unmounted it. */
   isMounted(mountpoint: string): Promise<boolean>;
 }
 
@@ -21,8 +21,8 @@ const DEAD_S = 60;
 const RUN_MS = 30_000;
 
 /**
- * Arguments of mount_nfs(8) of macOS. Locks are kept by the Mac itself, since the server has none. `nfc`: names are sent composed, as other
- * systems write them. Without `resvport` no right is needed for the port.
+ * Arguments of mount_nfs(8) of macOS. `locallocks`: locks are kept by the Mac, since the server has none. `nfc`: names
+ * are sent composed, as other systems write them. `noresvport`: no right is needed for the port.
  */
 export function darwinMountArguments(port: number, path: string, mountpoint: string, isReadOnly: boolean): string[] {
   const options = [

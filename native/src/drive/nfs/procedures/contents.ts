@@ -32,7 +32,7 @@ export function read(
   return calls.withNode(who, handles.open(file.data), async (reached) => {
     mustBeFile(reached.stat);
     if (!mayRead(reached.stat, who)) throw new NfsError(STATUS.ACCES);
-    // Behind every file there is nothing, as behind the end of this one.
+    // Nothing lies behind the end of any file.
     const at = Number(offset < FILE_BYTES_MAX ? offset : BigInt(FILE_BYTES_MAX));
     const length = Math.min(count, TRANSFER_BYTES_MAX);
     const { data = new Uint8Array() } = await files.use(who, reached, false, (handle) =>

@@ -32,7 +32,7 @@ function mustList({ stat }: Reached, who: Credentials): void {
   if (!may(stat, who, MAY.READ)) throw new NfsError(STATUS.ACCES);
 }
 
-/** As many names as fit in a page of so many bytes. @throws NfsError TOOSMALL when not even one does */
+/** Takes as many names as fit in a page of so many bytes. @throws NfsError TOOSMALL when not even one does */
 function page(names: readonly ListedName[], room: { names: number; all: number }, plusBytes: number): ListedName[] {
   const most = Math.min(room.all, PAGE_BYTES_MAX);
   let all = PAGE_HEAD_BYTES;

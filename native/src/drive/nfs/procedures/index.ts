@@ -11,11 +11,7 @@ import { create, mkdir, mknod, symlink } from "./making.ts";
 import { link, lookup, remove, rename } from "./names.ts";
 
 export interface Procedure {
-  carryOut(
-    context: NfsContext,
-    who: Credentials,
-    request: messages.Nfsv3Request,
-  ): Promise<messages.Nfsv3Response>;
+  carryOut(context: NfsContext, who: Credentials, request: messages.Nfsv3Request): Promise<messages.Nfsv3Response>;
   /** A second time would do something else than the first. */
   isOnce: boolean;
   /** A kernel asks it as root, for whoever mounts. */

@@ -89,7 +89,7 @@ async function useThere(
       if (how.mode === CREATE_MODE.EXCLUSIVE && how.verf !== undefined && context.madeOnce.isOf(found.node, how.verf))
         return found;
       if (how.mode !== CREATE_MODE.UNCHECKED || typeOf(found.stat) !== FTYPE.REG) throw new NfsError(STATUS.EXIST);
-      // Of a file that is there only the size counts, as with O_TRUNC.
+      // The size alone is set of a file that is there, as with O_TRUNC.
       const { sizeBytes } = changes;
       const cut = sizeBytes === undefined ? {} : { sizeBytes };
       return { node: found.node, stat: await change(context, who, found, cut, true) };
@@ -122,7 +122,7 @@ async function createNew(
   }
 }
 
-/** What a make does not take with it; a size of none is that of a new file. */
+/** Sets what a make does not take with it. */
 async function changeRest(
   context: NfsContext,
   who: Credentials,

@@ -113,7 +113,7 @@ export function rename(
   );
 }
 
-/** What a rename takes the place of, if anything. */
+/** Finds the file or folder that a rename takes the place of, if any. */
 async function findReplaced(
   context: NfsContext,
   who: Credentials,

@@ -48,7 +48,8 @@ export class FileHandles {
   }
 
   #sign(handle: Buffer): Buffer {
-    return createHmac("sha256", this.#key).update(handle.subarray(0, SIGNED_BYTES)).digest().subarray(0, SIGNATURE_BYTES);
+    const signed = handle.subarray(0, SIGNED_BYTES);
+    return createHmac("sha256", this.#key).update(signed).digest().subarray(0, SIGNATURE_BYTES);
   }
 
   #epochTag(): Buffer {

@@ -21,7 +21,7 @@ const COOKIE_BITS = 62;
 /** Clients read on at once, or never. */
 const KEPT_MS = 5000;
 const KEPT_MAX = 8;
-/** As many names as a folder may have. */
+/** More names than a folder may have. */
 const ALL = 2 ** 31;
 
 interface Kept {

@@ -48,7 +48,7 @@ export class OpenFiles {
   readonly #calls: NodeCalls;
   readonly #clock: Clock;
   readonly #log: Log;
-  /** By the drive's id; of two that are open, the one that can write. */
+  /** Files by the drive's id; where two are open, the one that can write. */
   readonly #files = new Map<number, OpenFile>();
   readonly #opening = new Map<string, Opening>();
   readonly #failures = new Map<number, Status>();
@@ -85,7 +85,7 @@ export class OpenFiles {
   async commit(node: number): Promise<void> {
     const failed = this.#failures.get(node);
     this.#failures.delete(node);
-    // Also one that is clean: a commit of it may be under way.
+    // A clean one, too: a commit of it may be under way.
     for (const file of this.#of(node)) if (file.canWrite) await this.#commit(file);
     if (failed !== undefined) throw new NfsError(failed);
   }
@@ -97,7 +97,8 @@ export class OpenFiles {
 
   /** Commits and closes all, but for what is used. */
   async settle(): Promise<void> {
-    for (const file of [...this.#files.values()]) await this.#end(file);
+    const open = [...this.#files.values()];
+    for (const file of open) await this.#end(file);
   }
 
   /** Waits for nothing any more: the drive releases what is open. */
@@ -142,7 +143,7 @@ export class OpenFiles {
   }
 
   async #openAnew(who: Credentials, at: At, canWrite: boolean): Promise<OpenFile> {
-    await this.#makeRoom();
+    await this.#closeOldest();
     const flags = canWrite ? constants.O_RDWR : constants.O_RDONLY;
     const { handle } = await this.#calls.call(who, "open", { id: at.id, flags });
     if (handle === undefined) throw new NfsError(STATUS.IO);
@@ -181,7 +182,7 @@ export class OpenFiles {
     });
   }
 
-  /** Nobody waits for it; it fails when the drive has ended. */
+  /** Logs a failure, for want of somebody who waits: the drive may have ended. */
   #soon(work: Promise<void>): void {
     work.catch((error: unknown) => this.#log("a file of the NFS drive could not be closed", error));
   }
@@ -234,7 +235,7 @@ export class OpenFiles {
   }
 
   /** @throws NfsError JUKEBOX when all are in use */
-  async #makeRoom(): Promise<void> {
+  async #closeOldest(): Promise<void> {
     while (this.#files.size + this.#opening.size >= OPEN_MAX) {
       let oldest: OpenFile | undefined;
       for (const file of this.#files.values())

@@ -88,7 +88,7 @@ function parseCredentials({ flavor, body }: RpcOpaqueAuth): Credentials | "bad" 
 }
 
 /** A record that answers a call; `write` writes what it resulted in, of no more than so many bytes. */
-function record(bytesMax: number, write: () => void): Buffer {
+function recordWith(bytesMax: number, write: () => void): Buffer {
   writer.newBuffer(RECORD_HEADER_BYTES + REPLY_BYTES + bytesMax);
   writer.u32(0);
   write();
@@ -100,14 +100,14 @@ function record(bytesMax: number, write: () => void): Buffer {
 
 /** `bytesMax`: of data and text in the response. */
 export function nfsReply({ xid, procedure }: Call, response: Nfsv3Response, bytesMax: number): Buffer {
-  return record(bytesMax, () => {
+  return recordWith(bytesMax, () => {
     rpcEncoder.writeAcceptedReply(xid, NO_VERIFIER, ACCEPT.SUCCESS);
     nfsEncoder.writeMessage(response, procedure, false);
   });
 }
 
 export function mountReply({ xid, procedure }: Call, response: MountResponse): Buffer {
-  return record(0, () => {
+  return recordWith(0, () => {
     rpcEncoder.writeAcceptedReply(xid, NO_VERIFIER, ACCEPT.SUCCESS);
     mountEncoder.writeMessage(response, procedure, false);
   });
@@ -115,14 +115,14 @@ export function mountReply({ xid, procedure }: Call, response: MountResponse): B
 
 /** An answer without results: of NULL, and of a call that cannot be carried out. */
 export function bareReply({ xid }: Call, accept: AcceptStat, versions?: { low: number; high: number }): Buffer {
-  return record(0, () => rpcEncoder.writeAcceptedReply(xid, NO_VERIFIER, accept, versions));
+  return recordWith(0, () => rpcEncoder.writeAcceptedReply(xid, NO_VERIFIER, accept, versions));
 }
 
 export function authRefused({ xid }: Call, authStat: number): Buffer {
-  return record(0, () => rpcEncoder.writeRejectedReply(xid, REJECT.AUTH_ERROR, undefined, authStat));
+  return recordWith(0, () => rpcEncoder.writeRejectedReply(xid, REJECT.AUTH_ERROR, undefined, authStat));
 }
 
 export function rpcMismatch({ xid }: Call): Buffer {
   const only = { low: RPC_VERSION, high: RPC_VERSION };
-  return record(0, () => rpcEncoder.writeRejectedReply(xid, REJECT.RPC_MISMATCH, only));
+  return recordWith(0, () => rpcEncoder.writeRejectedReply(xid, REJECT.RPC_MISMATCH, only));
 }
