@@ -235,25 +235,61 @@ describe("the NFS server", () => {
     expect(await client.call(NFS_PROC.GETATTR, { object })).toMatchObject({ response: { status: STATUS.STALE } });
   });
 
-  test("a folder is read page by page, each name once, whatever comes and goes between", async () => {
-    await served.fake.fill("many", 500);
-    const root = { data: await client.mount() };
-    const found = await client.call(NFS_PROC.LOOKUP, { what: { dir: root, name: "many" } });
-    const { object: dir } = (found.response as { resok: { object: { data: Uint8Array } } }).resok;
-    const seen: string[] = [];
-    let cookie = 0n;
-    for (let eof = false; !eof;) {
-      const asked = { dir, cookie, cookieverf: new Uint8Array(8), dircount: 2000, maxcount: 4096 };
-      const { response } = await client.call(NFS_PROC.READDIRPLUS, asked);
-      type Entry = { name: string; cookie: bigint; nextentry?: Entry };
-      const { reply } = (response as { resok: { reply: { eof: boolean; entries?: Entry } } }).resok;
-      for (let entry = reply.entries; entry !== undefined; entry = entry.nextentry) {
-        seen.push(entry.name);
-        ({ cookie } = entry);
+  test("a folder is read page by page, each name once; a cookie holds when the folder has changed, and another serves it", async () => {
+    const asked = (answering: RawClient, dir: { data: Uint8Array }, cookie: bigint) =>
+      answering.call(NFS_PROC.READDIRPLUS, {
+        dir,
+        cookie,
+        cookieverf: new Uint8Array(8),
+        dircount: 2000,
+        maxcount: 4096,
+      });
+    /** Reads on from a cookie, for so many pages. */
+    async function readOn(by: RawClient, from: bigint, pages: number): Promise<{ names: string[]; cookie: bigint }> {
+      const what = { dir: { data: await by.mount() }, name: "many" };
+      const found = await by.call(NFS_PROC.LOOKUP, { what });
+      const { object: dir } = (found.response as { resok: { object: { data: Uint8Array } } }).resok;
+      const names: string[] = [];
+      let cookie = from;
+      for (let page = 0, eof = false; !eof && page < pages; page++) {
+        const { response } = await asked(by, dir, cookie);
+        type Entry = { name: string; cookie: bigint; nextentry?: Entry };
+        const { reply } = (response as { resok: { reply: { eof: boolean; entries?: Entry } } }).resok;
+        for (let entry = reply.entries; entry !== undefined; entry = entry.nextentry) {
+          names.push(entry.name);
+          ({ cookie } = entry);
+        }
+        ({ eof } = reply);
       }
-      ({ eof } = reply);
+      return { names, cookie };
     }
-    expect(seen.sort()).toEqual([".", "..", ...Array.from({ length: 500 }, (_, at) => `f${at}`)].sort());
+    await served.fake.fill("many", 300);
+    const all = [".", "..", ...Array.from({ length: 300 }, (_, at) => `f${at}`)].sort();
+    expect((await readOn(client, 0n, Infinity)).names.sort()).toEqual(all);
+    const begun = await readOn(client, 0n, 3);
+    expect(begun.names.length).toBeLessThan(100);
+    const before = served;
+    served = await serveNfs();
+    await served.fake.fill("many", 300);
+    served.fake.remoteWrite("many/new", Buffer.from("new"));
+    const other = new RawClient();
+    const rest = await readOn(other, begun.cookie, Infinity);
+    const seen = [...begun.names, ...rest.names].filter((name) => name !== "new");
+    expect(seen.sort()).toEqual(all);
+    other.end();
+    await served.close();
+    served = before;
+  });
+
+  test("a fetch that fails is an I/O error of the READ, and the next READ fetches again", async () => {
+    served.fake.remoteWrite("a", Buffer.from("text"));
+    const root = { data: await client.mount() };
+    const found = await client.call(NFS_PROC.LOOKUP, { what: { dir: root, name: "a" } });
+    const { object: file } = (found.response as { resok: { object: { data: Uint8Array } } }).resok;
+    served.fake.failNext("fetch", "Unreachable");
+    const read = (): Promise<unknown> => client.call(NFS_PROC.READ, { file, offset: 0n, count: 100 });
+    expect(await read()).toMatchObject({ response: { status: STATUS.IO } });
+    expect(await read()).toMatchObject({ response: { resok: { count: 4, eof: true, data: Buffer.from("text") } } });
   });
 
   test("has bounds: connections, and what a connection leaves unfinished", async () => {

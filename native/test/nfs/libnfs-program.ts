@@ -14,6 +14,7 @@ export class LibnfsProgram {
   readonly #lines: AsyncIterator<string>;
   readonly #reader: Interface;
   #last: Promise<unknown> = Promise.resolve();
+  #calls = 0;
 
   private constructor(child: ChildProcess) {
     this.child = child;
@@ -44,7 +45,12 @@ export class LibnfsProgram {
         throw Object.assign(new Error(`${method} failed with errno ${said.errno}`), { errno: said.errno });
       return said.result;
     });
-    this.#last = result.catch(() => undefined);
+    this.#calls += 1;
+    this.#last = result
+      .catch(() => undefined)
+      .then(() => {
+        this.#calls -= 1;
+      });
     return result;
   }
 
@@ -82,6 +88,11 @@ export class LibnfsProgram {
   unlink = (path: string): Promise<void> => this.#done("unlink", path);
   rmdir = (path: string): Promise<void> => this.#done("rmdir", path);
   rename = (path: string, to: string): Promise<void> => this.#done("rename", path, to);
+
+  /** Calls are under way. */
+  get isBusy(): boolean {
+    return this.#calls > 0;
+  }
 
   /** Ends it, whatever it is doing. */
   async end(): Promise<void> {

@@ -5,7 +5,14 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Drive, nfsDrive, type NfsSettings } from "../../drive.ts";
-import { type Agent, type DriveRig, RIG_SETTINGS, type RigSettings, waitUntil } from "../support/drive-rig.ts";
+import {
+  type Agent,
+  type DriveRig,
+  RIG_SETTINGS,
+  type RigSettings,
+  type TestProgram,
+  waitUntil,
+} from "../support/drive-rig.ts";
 import { FakeAgent } from "../support/fake-agent.ts";
 import { processClock } from "../support/memory-rig.ts";
 import { LibnfsProgram } from "./libnfs-program.ts";
@@ -64,6 +71,48 @@ export async function serveNfs(
   };
 }
 
+/** Calls that name an open file, by its number. */
+const BY_FILE = new Set(["fstat", "read", "write", "fsync", "close", "ftruncate"]);
+const NO_CALL = new Set(["futimes", "getxattr", "listxattr", "setxattr", "removexattr", "seek", "allocate"]);
+
+/** A program whose calls go on beside one another: one with libnfs makes one at a time, so that there are several. */
+class ManyPrograms {
+  readonly #address: string;
+  readonly #programs: LibnfsProgram[] = [];
+  readonly #files: { program: LibnfsProgram; fd: number }[] = [];
+
+  constructor(address: string) {
+    this.#address = address;
+  }
+
+  async call(name: keyof TestProgram, args: unknown[]): Promise<unknown> {
+    if (NO_CALL.has(name)) throw new Error("NFS version 3 has no such call");
+    const [first, ...rest] = args;
+    if (BY_FILE.has(name)) {
+      const file = this.#files[first as number];
+      if (file === undefined) throw new Error("no such file");
+      return call(file.program, name, [file.fd, ...rest]);
+    }
+    const program = this.#programs.find(({ isBusy }) => !isBusy) ?? (await this.#start());
+    const result = await call(program, name, args);
+    return name === "open" ? this.#files.push({ program, fd: result as number }) - 1 : result;
+  }
+
+  async #start(): Promise<LibnfsProgram> {
+    const program = await LibnfsProgram.start(this.#address);
+    this.#programs.push(program);
+    return program;
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.#programs.map((program) => program.end()));
+  }
+}
+
+function call(program: LibnfsProgram, name: string, args: unknown[]): Promise<unknown> {
+  return (Reflect.get(program, name) as (...args: unknown[]) => Promise<unknown>)(...args);
+}
+
 export async function nfsRig(changes: Partial<RigSettings> = {}): Promise<DriveRig> {
   const { fake, address, close } = await serveNfs(changes);
   const agent = new Proxy(fake, {
@@ -74,23 +123,20 @@ export async function nfsRig(changes: Partial<RigSettings> = {}): Promise<DriveR
         : method;
     },
   }) as unknown as Agent;
-  const program = await LibnfsProgram.start(address);
-  const unsupported = (): Promise<never> => Promise.reject(new Error("NFS version 3 has no such call"));
+  const programs = new ManyPrograms(address);
+  const program = new Proxy({} as TestProgram, {
+    get:
+      (_, name) =>
+      (...args: unknown[]) =>
+        programs.call(name as keyof TestProgram, args),
+  });
   return {
     agent,
-    program: Object.assign(program, {
-      futimes: unsupported,
-      getxattr: unsupported,
-      listxattr: unsupported,
-      setxattr: unsupported,
-      removexattr: unsupported,
-      seek: unsupported,
-      allocate: unsupported,
-    }),
+    program,
     until: waitUntil,
-    openInterrupted: unsupported,
+    openInterrupted: () => Promise.reject(new Error("NFS version 3 has no such call")),
     close: async () => {
-      await program.end();
+      await programs.end();
       await close();
     },
   };

@@ -76,7 +76,7 @@ export async function change(
     throw new NfsError(typeOf(stat) === FTYPE.DIR ? STATUS.ISDIR : STATUS.INVAL);
   const { stat: changed } = await calls.call(who, "setattr", { id, ...kept });
   // A file that is being written keeps them until its next commit.
-  await files.commit(node);
+  await files.sync(node);
   return (await calls.statOf(who, id)) ?? changed ?? stat;
 }
 

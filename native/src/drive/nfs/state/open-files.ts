@@ -80,14 +80,24 @@ export class OpenFiles {
   }
 
   /**
-   * Commits what was written to a node so far. @throws NfsError of this commit, or of one before that nobody waited for
+   * Commits what was written to a node so far, and lets go of it: its client has closed it, as a rule, and others are to
+   * be seen. @throws NfsError of this commit, or of one before that nobody waited for
    */
   async commit(node: number): Promise<void> {
     const failed = this.#failures.get(node);
     this.#failures.delete(node);
-    // A clean one, too: a commit of it may be under way.
-    for (const file of this.#of(node)) if (file.canWrite) await this.#commit(file);
+    for (const file of this.#of(node)) {
+      if (!file.canWrite) continue;
+      // A clean one, too: a commit of it may be under way.
+      await this.#commit(file);
+      if (file.uses === 0 && !file.isDirty) await this.#release(file);
+    }
     if (failed !== undefined) throw new NfsError(failed);
+  }
+
+  /** Commits a node that is being written, and keeps it open. @throws NfsError */
+  async sync(node: number): Promise<void> {
+    for (const file of this.#of(node)) if (file.isDirty) await this.#commit(file);
   }
 
   /** Lets go of a node that has lost its name. */
