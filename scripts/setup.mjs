@@ -33,6 +33,7 @@ const SYSTEM_PACKAGES = [
   { debian: "libnotify4", isOptional: true, why: "the desktop app notifies through it" },
   { debian: "fonts-dejavu-core", isOptional: true, why: "the tests write with it" },
   { debian: "unzip", command: "unzip", isOptional: true, why: "unpacks the Electron of the tests" },
+  { debian: "libnfs-utils", command: "nfs-ls", isOptional: true, why: "the tests use the NFS drive with it" },
   { debian: "git", command: "git", why: "the tests run it on a drive" },
   { debian: "rsync", command: "rsync", why: "the tests copy with it" },
   { debian: "vim-tiny", command: "vi", why: "the tests save with it" },

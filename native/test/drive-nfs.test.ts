@@ -22,7 +22,7 @@ let served: NfsServed;
 let folder: string;
 
 beforeEach(async () => {
-  served = await serveNfs();
+  served = await serveNfs({}, { quietMs: 100 });
   folder = await mkdtemp(join(tmpdir(), "runnel-nfs-client-"));
 });
 
@@ -54,7 +54,7 @@ afterEach(async () => {
     await one.write(writing, 0, Buffer.from("written"));
     const reading = await other.open("d/a", constants.O_RDONLY);
     expect(Buffer.from(await other.read(reading, 0, 100)).toString()).toBe("written");
-    // It is never closed, and saved all the same, a quiet second later.
+    // It is never closed, and saved all the same, a while after the last write.
     await one.end();
     await waitUntil(async () => served.fake.bytesAt("d/a")?.toString() === "written");
     await other.rename("d/a", "b");
@@ -209,7 +209,7 @@ describe("the NFS server", () => {
     expect(served.fake.bytesAt("a")?.toString()).toBe("xy23xy67xy");
   });
 
-  test("what nobody asks for is committed after a quiet second, and its failure told to who asks next", async () => {
+  test("what nobody asks for is committed after a while, and its failure told to who asks next", async () => {
     served.fake.remoteWrite("a", Buffer.from("0123456789"));
     const root = { data: await client.mount() };
     const found = await client.call(NFS_PROC.LOOKUP, { what: { dir: root, name: "a" } });

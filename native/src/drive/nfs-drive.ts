@@ -22,6 +22,8 @@ export interface NfsSettings {
   /** The user who is served; left out: that of this process. */
   uid?: number;
   log(message: string, error?: unknown): void;
+  /** Time without a READ or WRITE after which a file is committed and closed; left out: a second. */
+  quietMs?: number;
   /** Left out: those of this system. */
   peerUid?: PeerUid;
   /** null: nothing is mounted, whatever the system could. */
@@ -30,9 +32,9 @@ export interface NfsSettings {
 
 const SECRET_BYTES = 16;
 const VERIFIER_BYTES = 8;
-/** Times that a client's word for an unmount is checked, a second apart. */
-const LOOKS_FOR_UNMOUNT = 5;
-const LOOK_EVERY_MS = 1000;
+/** Times that a client's word for an unmount is checked. */
+const LOOKS_FOR_UNMOUNT = 20;
+const LOOK_EVERY_MS = 250;
 
 interface Handlers {
   requests(batch: DriveRequest[]): void;
@@ -58,7 +60,7 @@ class NfsDrive extends KernelFreeDrive implements Drive {
     this.#clock = clock;
     this.#mount = nfs.systemMount === undefined ? systemMount : (nfs.systemMount ?? undefined);
     const calls = new NodeCalls((op, args) => this.request(op, args));
-    this.#files = new OpenFiles(calls, clock, log);
+    this.#files = new OpenFiles(calls, clock, log, nfs.quietMs);
     this.#listings = new Listings(calls, clock);
     const server = new RpcServer({
       context: {

@@ -12,7 +12,7 @@ import { STATUS, type Status } from "../wire/constants.ts";
 import type { Credentials } from "../wire/rpc.ts";
 
 /** Time without a READ or WRITE after which a file is committed and closed. */
-export const QUIET_MS = 1000;
+const QUIET_MS = 1000;
 /** The most files that are open at once; each has descriptors. */
 const OPEN_MAX = 256;
 /** Failures of commits that nobody waited for, until the client asks. */
@@ -48,15 +48,17 @@ export class OpenFiles {
   readonly #calls: NodeCalls;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #quietMs: number;
   /** Files by the drive's id; where two are open, the one that can write. */
   readonly #files = new Map<number, OpenFile>();
   readonly #opening = new Map<string, Opening>();
   readonly #failures = new Map<number, Status>();
 
-  constructor(calls: NodeCalls, clock: Clock, log: Log) {
+  constructor(calls: NodeCalls, clock: Clock, log: Log, quietMs = QUIET_MS) {
     this.#calls = calls;
     this.#clock = clock;
     this.#log = log;
+    this.#quietMs = quietMs;
   }
 
   /** Uses a file, opened where it is not yet. @throws NfsError */
@@ -179,14 +181,14 @@ export class OpenFiles {
   #used(file: OpenFile): void {
     file.uses -= 1;
     file.lastUseMs = this.#clock.bootMs();
-    if (this.#files.get(file.id) === file) this.#await(file, QUIET_MS);
+    if (this.#files.get(file.id) === file) this.#await(file, this.#quietMs);
     else if (file.uses === 0) this.#soon(this.#end(file));
   }
 
   #await(file: OpenFile, delayMs: number): void {
     file.timer ??= this.#clock.after(delayMs, () => {
       file.timer = undefined;
-      const leftMs = file.uses > 0 ? QUIET_MS : file.lastUseMs + QUIET_MS - this.#clock.bootMs();
+      const leftMs = file.uses > 0 ? this.#quietMs : file.lastUseMs + this.#quietMs - this.#clock.bootMs();
       if (leftMs > 0) this.#await(file, Math.max(1, leftMs));
       else this.#soon(this.#end(file));
     });
@@ -209,7 +211,7 @@ export class OpenFiles {
     }
     const isKept = this.#files.get(file.id) === file;
     if (file.uses === 0 && !file.isDirty) await this.#release(file);
-    else if (isKept) this.#await(file, QUIET_MS);
+    else if (isKept) this.#await(file, this.#quietMs);
   }
 
   /** The agent keeps what could not be sent, and says so; the client hears of it when it asks next. */
