@@ -40,7 +40,7 @@ const bytesOf = (length: number): Buffer => Buffer.alloc(length).map((_, at) => 
     const bytes = bytesOf(2_000_003);
     writeFileSync(sandbox.path("local"), bytes);
     await mustRun("nfs-cp", [sandbox.path("local"), before("copied")]);
-    // Its client has had it committed: it is on the server, whatever becomes of the agent.
+    // The client has had it committed: it is on the server, whatever becomes of the agent.
     await device.killAgent();
     expect((await run("nfs-cat", [before("copied")])).code).not.toBe(0);
     const after = await mountNfs();

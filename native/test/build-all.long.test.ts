@@ -23,7 +23,7 @@ const SHOWN = ["napi_register_module_v1", "node_api_module_get_api_version_v1", 
 const HEADERS = dirname(createRequire(import.meta.url).resolve("node-api-headers"));
 const NODE_API = new Set(readFileSync(join(HEADERS, "def", "node_api.def"), "utf8").split(/\s+/));
 
-const addon = (target: string): string => join(NATIVE, "prebuilds", target, "core.node");
+const addon = (target: string, name = "core.node"): string => join(NATIVE, "prebuilds", target, name);
 
 beforeAll(() => {
   execFileSync(process.execPath, [join(NATIVE, "build-all.mjs")], { stdio: "inherit" });
@@ -41,6 +41,16 @@ describe.each(["x64", "arm64"])("core.node for macOS on %s", (processor) => {
     expect(fromNode.length).toBeGreaterThan(40);
     expect(file.undefined).toContain("getattrlistbulk");
     expect(file.undefined.filter((name) => name.startsWith("ZSTD_"))).toEqual([]);
+  });
+});
+
+describe.each(["x64", "arm64"])("loopback.node for macOS on %s", (processor) => {
+  test("is a drive's core of that processor that needs only the system and Node, not macFUSE", () => {
+    const file = readMachO(readFileSync(addon(`darwin-${processor}`, "loopback.node")));
+    expect(file.processor).toBe(processor);
+    expect(file.defined.filter((name) => !name.startsWith("_")).sort()).toEqual(SHOWN.slice(0, 2).sort());
+    expect(file.libraries.every((path) => path.startsWith("/usr/lib/libSystem"))).toBe(true);
+    expect(file.undefined.filter((name) => name.startsWith("fuse_"))).toEqual([]);
   });
 });
 

@@ -82,8 +82,9 @@ export class OpenFiles {
   }
 
   /**
-   * Commits what was written to a node so far, and lets go of it: its client has closed it, as a rule, and others are to
-   * be seen. @throws NfsError of this commit, or of one before that nobody waited for
+   * Commits what was written to a node so far, and lets go of it: its client has closed it, as a rule, and what others
+   * save is to be seen.
+   * @throws NfsError of this commit, or of one before that nobody waited for
    */
   async commit(node: number): Promise<void> {
     const failed = this.#failures.get(node);
