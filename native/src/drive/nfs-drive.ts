@@ -58,7 +58,7 @@ class NfsDrive extends KernelFreeDrive implements Drive {
     const { clock, log, uid = process.getuid?.() ?? 0 } = nfs;
     this.#settings = settings;
     this.#clock = clock;
-    this.#mount = nfs.systemMount === undefined ? systemMount : (nfs.systemMount ?? undefined);
+    this.#mount = nfs.systemMount === undefined ? systemMount() : (nfs.systemMount ?? undefined);
     const calls = new NodeCalls((op, args) => this.request(op, args));
     this.#files = new OpenFiles(calls, clock, log, nfs.quietMs);
     this.#listings = new Listings(calls, clock);

@@ -1,5 +1,10 @@
 // The NFS drive's wire: records, calls, handles, rights, and where connections come from.
 import { describe, expect, test } from "@jest/globals";
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import fc from "fast-check";
 import { uidIn } from "../../src/drive/nfs/host/peer-uid.ts";
 import { darwinMountArguments } from "../../src/drive/nfs/host/system-mount.ts";
@@ -142,6 +147,31 @@ describe("where a connection comes from", () => {
    2: 0100007F:C001 0100007F:0801 01 00000000:00000000 00:00000000 00000000  1000        0 3 1 0 20 4 30 10 -1\n`;
     expect(uidIn(table, "0100007F:C001", "0100007F:0801")).toBe(1000);
     expect(uidIn(table, "0100007F:C002", "0100007F:0801")).toBeUndefined();
+  });
+});
+
+describe("what is to be run when this process has died", () => {
+  const program = new URL("../../src/drive/nfs/host/after-death.ts", import.meta.url).href;
+
+  /** Starts a process that has it make a file, and ends it; says whether the file is there a while later. */
+  async function isMade(ending: "killed" | "disposed"): Promise<boolean> {
+    const folder = await mkdtemp(join(tmpdir(), "runnel-guard-"));
+    const file = join(folder, "made");
+    const script = `const { runAfterDeath } = await import(process.argv[1]);
+      const guard = runAfterDeath(["/bin/sh", "-c", 'echo made > "$1"', "sh", process.argv[2]]);
+      if (process.argv[3] === "disposed") guard[Symbol.dispose]();
+      setTimeout(() => process.kill(process.pid, "SIGKILL"), 50);`;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", script, program, file, ending]);
+    await new Promise((resolve) => child.once("exit", resolve));
+    const until = performance.now() + (ending === "killed" ? 5000 : 300);
+    while (!existsSync(file) && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
+    const isThere = existsSync(file);
+    await rm(folder, { recursive: true });
+    return isThere;
+  }
+
+  test("is run when it was killed, and not when that was called off", async () => {
+    expect(await Promise.all([isMade("killed"), isMade("disposed")])).toEqual([true, false]);
   });
 });
 

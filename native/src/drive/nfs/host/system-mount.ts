@@ -2,6 +2,7 @@
 // and programs reach the drive by its address.
 import { execFile } from "node:child_process";
 import { RunnelError } from "@runnel/shared/model";
+import { runAfterDeath } from "./after-death.ts";
 
 export interface SystemMount {
   /** @throws RunnelError with the system's words */
@@ -12,7 +13,9 @@ export interface SystemMount {
   isMounted(mountpoint: string): Promise<boolean>;
 }
 
-export const systemMount: SystemMount | undefined = process.platform === "darwin" ? darwinMount() : undefined;
+export function systemMount(): SystemMount | undefined {
+  return process.platform === "darwin" ? darwinMount() : undefined;
+}
 
 /** The kernel's client asks for attributes again after a second, as of the other drives. */
 const ATTRIBUTES_S = 1;
@@ -45,14 +48,20 @@ export function darwinMountArguments(port: number, path: string, mountpoint: str
 }
 
 function darwinMount(): SystemMount {
+  /** Unmounts by force once this process has died: programs would wait for it in the kernel. */
+  let guard: Disposable | undefined;
   return {
     mount: async (port, path, mountpoint, isReadOnly) => {
       const { code, said } = await run("/sbin/mount_nfs", darwinMountArguments(port, path, mountpoint, isReadOnly));
       if (code !== 0) throw new RunnelError("Unavailable", "mount", `macOS did not mount the drive: ${said}`);
+      guard = runAfterDeath(["/sbin/umount", "-f", mountpoint]);
     },
     unmount: async (mountpoint, force) => {
       const { code, said } = await run("/sbin/umount", [...(force ? ["-f"] : []), mountpoint]);
-      if (code === 0) return;
+      if (code === 0) {
+        guard?.[Symbol.dispose]();
+        return;
+      }
       const isBusy = /busy/i.test(said);
       throw new RunnelError(
         isBusy ? "Busy" : "Io",
@@ -64,7 +73,9 @@ function darwinMount(): SystemMount {
     },
     isMounted: async (mountpoint) => {
       const { said } = await run("/sbin/mount", ["-t", "nfs"]);
-      return said.split("\n").some((line) => line.includes(` on ${mountpoint} (`));
+      const isThere = said.split("\n").some((line) => line.includes(` on ${mountpoint} (`));
+      if (!isThere) guard?.[Symbol.dispose]();
+      return isThere;
     },
   };
 }
