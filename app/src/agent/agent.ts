@@ -1,6 +1,15 @@
 // The agent: the drives of one user. It opens, keeps and ends mounts, and finds the one that a path leads into. What it
 // is asked is in src/verbs/; how a mount works is behind the interface Mount. One process builds one agent (main.ts).
-import { type Clock, fromSystemError, isRunnelMount, type Predicate, RunnelError, type ViewItem } from "@runnel/shared";
+import {
+  type Clock,
+  fromSystemError,
+  isRunnelMount,
+  type MountTableEntry,
+  type Predicate,
+  RunnelError,
+  servedDrive,
+  type ViewItem,
+} from "@runnel/shared";
 import type { Pages } from "@runnel/shared/page";
 import type { Logger } from "pino";
 import { type AgentHome, makeFolder, type MountRecord } from "./control/host/agent-home.ts";
@@ -271,13 +280,20 @@ export class Agent {
   /** Follows an absolute path up to the first drive on it. @throws RunnelError of resolvePath */
   async resolve(path: string): Promise<ResolvedPath> {
     if (!path.startsWith("/")) throw new RunnelError("Invalid", "read a path", `${path} is not an absolute path.`);
-    return resolvePath(path, await this.deps.mountTable.read(), this.deps.folders);
+    return resolvePath(path, await this.#mountsThere(), this.deps.folders);
+  }
+
+  /** Lists what is mounted, with those drives that the system does not know as such. */
+  async #mountsThere(): Promise<MountTableEntry[]> {
+    const served = [...this.#mounts.values()].filter(({ settings }) => settings.usesNfs === true);
+    const mounts = await this.deps.mountTable.read();
+    return [...mounts, ...served.map(({ settings }) => servedDrive(settings.mountpoint))];
   }
 
   /** Resolves to the folder of the cache. */
   async #check(mountpoint: string, askedCache: string, isDead: boolean): Promise<string> {
-    const { folders, home, mountTable } = this.deps;
-    const mounts = await mountTable.read();
+    const { folders, home } = this.deps;
+    const mounts = await this.#mountsThere();
     const point = await resolvePath(mountpoint, mounts, folders);
     const cache = await resolveOwnFolder(askedCache, mounts, folders);
     await checkMountPoint(point, mounts, folders, { home: home.folder, cache }, isDead);

@@ -10,6 +10,7 @@ const SENTENCES: Record<string, (what: string) => string> = {
   "commander.excessArguments": () => "There are too many arguments.",
   "commander.optionMissingArgument": (what) => `Option ${what.replace(/^-\w, /, "")} needs a value.`,
   "commander.missingMandatoryOptionValue": (what) => `Option ${what} is missing.`,
+  "commander.conflictingOption": (what) => `Option ${what} does not go with another one that is given.`,
   "commander.invalidArgument": (what) => `Option ${what} does not take this value.`,
 };
 

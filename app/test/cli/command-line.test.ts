@@ -103,6 +103,10 @@ describe("a command that is used wrongly", () => {
     [["serve", "--volume", "a=/srv", "--cert", "c.pem"], "--cert and --key go together. Name both files."],
     [["status", "--loud"], "There is no option --loud. Run runnel status --help to see how it is used."],
     [
+      ["mount", "ws://127.0.0.1:7473/docs", "/mnt", "--nfs", "--fskit"],
+      "Option --nfs does not go with another one that is given. Run runnel mount --help to see how it is used.",
+    ],
+    [
       ["mount", "a", "b", "--cache"],
       "Option --cache <dir> needs a value. Run runnel mount --help to see how it is used.",
     ],

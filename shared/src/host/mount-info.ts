@@ -16,9 +16,16 @@ export async function readMountTable(): Promise<MountTableEntry[]> {
   return parseMountInfo(await readFile("/proc/self/mountinfo", "utf8"));
 }
 
+const SERVED = "served";
+
 /** True for a drive that some agent has mapped. Its source is "runnel:" and the volume. */
 export function isRunnelMount(entry: MountTableEntry): boolean {
-  return entry.fileSystem.startsWith("fuse") && entry.source.startsWith("runnel:");
+  return (entry.fileSystem.startsWith("fuse") || entry.fileSystem === SERVED) && entry.source.startsWith("runnel:");
+}
+
+/** A drive that its agent serves over NFS: the system lists another's file system at its mount point, or none. */
+export function servedDrive(mountpoint: string): MountTableEntry {
+  return { mountpoint, device: "", fileSystem: SERVED, source: "runnel:" };
 }
 
 /** The drive that a path (absolute, without symlinks) is or lies in. */

@@ -79,7 +79,14 @@ export const mount = agentVerb(mountSchemas, {
       .option("--no-map-owner", "show the owners that the server has")
       .option("--secret <file>", "the secret of a server without TLS that was started with --secret", absolutePath)
       .option("--fskit", "on macOS: without a kernel extension, at a folder below /Volumes")
-      .option("--nfs", "without any driver, over NFS on this computer: macOS maps it, elsewhere it has an address")
+      .addOption(
+        program
+          .createOption(
+            "--nfs",
+            "without any driver, over NFS on this computer: macOS maps it, elsewhere it has an address",
+          )
+          .conflicts("fskit"),
+      )
       .action(async (url: string, mountpoint: string, options: MountOptions) => {
         const { cacheSize: cacheBytes, unsentSize: unsentBytes, fskit: usesFsKit, nfs: usesNfs, ...others } = options;
         const asked = { url, mountpoint, cacheBytes, unsentBytes, usesFsKit, usesNfs, ...others };
