@@ -43,6 +43,8 @@ def call(name, *args):
 
 def mount(url):
     context = lib.nfs_init_context()
+    # A server that has gone is not waited for.
+    lib.nfs_set_autoreconnect(P(context), 0)
     parsed = lib.nfs_parse_url_dir(P(context), url.encode())
     if not parsed:
         raise SystemExit("no such url")
