@@ -30,7 +30,7 @@ async function mountNfs(): Promise<(path: string) => string> {
   return (path) => address.replace("?", `/${path}?`);
 }
 
-const bytesOf = (length: number): Buffer => Buffer.alloc(length).map((_, at) => (at * 13) % 251);
+const bytesOf = (length: number): Buffer => Buffer.from(Array.from({ length }, (_, at) => (at * 13) % 251));
 
 (hasLibnfs ? describe : describe.skip)("runnel mount --nfs", () => {
   test("shows what the server has and saves what is written; who comes after a killed agent needs a new address", async () => {

@@ -22,6 +22,8 @@ const LACKS: Record<string, string> = {
   "a rename over an open file leaves its readers what they opened": NO_OPEN,
   "an open file reads one version, the next open the new one, under the same inode number": NO_OPEN,
   "a content under an open file is not dropped": NO_OPEN,
+  "a content is let go for the one file that is open over it, which reads on": NO_OPEN,
+  "layers that lie in one file are read from there, whatever is cut and saved since": NO_OPEN,
   "what was being opened when the agent was asked to cut it is opened as it is after that": NO_OPEN,
   "a waiting request holds up nobody else": NO_OPEN,
   "what became another file's is that one's for its programs only": NO_OPEN,
