@@ -6,14 +6,13 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { constants } from "node:fs";
-import { connect } from "node:net";
 import type { SystemMount } from "../src/drive/nfs/host/system-mount.ts";
 import { CONNECTIONS_MAX } from "../src/drive/nfs/wire/bounds.ts";
-import { ACCEPT, MOUNT_PROC, NFS_PROC, STABLE, STATUS } from "../src/drive/nfs/wire/constants.ts";
-import { RecordSplitter } from "../src/drive/nfs/wire/record-splitter.ts";
+import { ACCEPT, NFS_PROC, STABLE, STATUS } from "../src/drive/nfs/wire/constants.ts";
 import { LibnfsProgram } from "./nfs/libnfs-program.ts";
-import { type Asked, callBytes, mountCall, nfsCall, readReply, recordOf } from "./nfs/nfs-calls.ts";
+import { type Asked, callBytes, readReply } from "./nfs/nfs-calls.ts";
 import { hasLibnfs, type NfsServed, serveNfs } from "./nfs/nfs-rig.ts";
+import { NO_CHANGE, RawClient } from "./nfs/raw-client.ts";
 import { waitUntil } from "./support/drive-rig.ts";
 
 const run = promisify(execFile);
@@ -73,60 +72,11 @@ afterEach(async () => {
   );
 });
 
-/** A client of our own, that sends what no library does. */
-class RawClient {
-  readonly #socket = connect(Number(new URL(served.address).searchParams.get("nfsport")), "127.0.0.1");
-  readonly #splitter = new RecordSplitter();
-  readonly #answers: Buffer[] = [];
-  #xid = 1;
-  isClosed = false;
-
-  constructor() {
-    this.#socket.on("data", (chunk) => this.#answers.push(...this.#splitter.push(chunk)));
-    this.#socket.on("error", () => undefined);
-    this.#socket.on("close", () => {
-      this.isClosed = true;
-    });
-  }
-
-  send(bytes: Buffer): void {
-    this.#socket.write(bytes);
-  }
-
-  end(): void {
-    this.#socket.destroy();
-  }
-
-  async ask(message: Buffer): Promise<Buffer> {
-    this.send(recordOf(message));
-    await waitUntil(async () => this.#answers.length > 0 || this.isClosed);
-    const answer = this.#answers.shift();
-    if (answer === undefined) throw new Error("closed");
-    return Buffer.concat([Buffer.alloc(4), answer]);
-  }
-
-  async call(procedure: number, request: Parameters<typeof nfsCall>[1], asked: Partial<Asked> = {}) {
-    const answer = await this.ask(nfsCall(procedure, request, { xid: this.#xid++, ...asked }));
-    return readReply(answer, procedure);
-  }
-
-  /** The handle of the root. */
-  async mount(): Promise<Buffer> {
-    const answer = await this.ask(mountCall(MOUNT_PROC.MNT, new URL(served.address).pathname, { xid: 1 }));
-    // After the header of the reply: status, and the handle with its length.
-    const at = 4 + 24 + 4;
-    return answer.subarray(at + 4, at + 4 + answer.readUInt32BE(at));
-  }
-}
-
-const UNSET = { set: false };
-const NO_CHANGE = { mode: UNSET, uid: UNSET, gid: UNSET, size: UNSET, atime: { how: 0 }, mtime: { how: 0 } };
-
 describe("the NFS server", () => {
   let client: RawClient;
 
   beforeEach(() => {
-    client = new RawClient();
+    client = new RawClient(served.address);
   });
 
   afterEach(() => {
@@ -135,7 +85,7 @@ describe("the NFS server", () => {
 
   test("lets in nobody who says to be another user, nor one whose connection is another's", async () => {
     served.fake.remoteWrite("a", Buffer.from("text"));
-    const root = { data: await client.mount() };
+    const root = await client.mount();
     const what = { dir: root, name: "a" };
     const other = { uid: (process.getuid?.() ?? 0) + 1, gid: 0 };
     expect(await client.call(NFS_PROC.LOOKUP, { what }, { user: other })).toMatchObject({ accepted: undefined });
@@ -143,7 +93,7 @@ describe("the NFS server", () => {
     const refusing = await serveNfs({}, { peerUid: async () => (process.getuid?.() ?? 0) + 1 });
     const before = served;
     served = refusing;
-    const refused = new RawClient();
+    const refused = new RawClient(served.address);
     await waitUntil(async () => refused.isClosed);
     expect(refusing.logged).toEqual(["a connection to the NFS drive was refused: it is another user's"]);
     served = before;
@@ -164,12 +114,12 @@ describe("the NFS server", () => {
   });
 
   test("a call that is sent again is not carried out again", async () => {
-    const root = { data: await client.mount() };
+    const root = await client.mount();
     const where = { dir: root, name: "d" };
     const making = { where, attributes: NO_CHANGE };
     const ok = { response: { status: STATUS.OK } };
     expect(await client.call(NFS_PROC.MKDIR, making, { xid: 50 })).toMatchObject(ok);
-    const again = new RawClient();
+    const again = new RawClient(served.address);
     expect(await again.call(NFS_PROC.MKDIR, making, { xid: 50 })).toMatchObject(ok);
     expect(await again.call(NFS_PROC.MKDIR, making, { xid: 51 })).toMatchObject({
       response: { status: STATUS.EXIST },
@@ -186,9 +136,8 @@ describe("the NFS server", () => {
 
   test("a stable WRITE and a COMMIT are answered when the agent has it, an unstable WRITE before", async () => {
     served.fake.remoteWrite("a", Buffer.from("0123456789"));
-    const root = { data: await client.mount() };
-    const found = await client.call(NFS_PROC.LOOKUP, { what: { dir: root, name: "a" } });
-    const { object: file } = (found.response as { resok: { object: { data: Uint8Array } } }).resok;
+    const root = await client.mount();
+    const file = await client.lookup(root, "a");
     const data = Buffer.from("xy");
     const write = (stable: number, offset: bigint) =>
       client.call(NFS_PROC.WRITE, { file, offset, count: data.length, stable, data });
@@ -211,9 +160,8 @@ describe("the NFS server", () => {
 
   test("what nobody asks for is committed after a while, and its failure told to who asks next", async () => {
     served.fake.remoteWrite("a", Buffer.from("0123456789"));
-    const root = { data: await client.mount() };
-    const found = await client.call(NFS_PROC.LOOKUP, { what: { dir: root, name: "a" } });
-    const { object: file } = (found.response as { resok: { object: { data: Uint8Array } } }).resok;
+    const root = await client.mount();
+    const file = await client.lookup(root, "a");
     served.fake.failNext("commit", "Quota");
     await client.call(NFS_PROC.WRITE, { file, offset: 0n, count: 1, stable: 0, data: Buffer.from("x") });
     await waitUntil(async () => served.fake.drive.statistics().openFiles === 0);
@@ -225,9 +173,8 @@ describe("the NFS server", () => {
   test("handles outlive their names' changes, but not their file; names meet in either normal form", async () => {
     const composed = "caf\u00e9";
     served.fake.remoteWrite(composed.normalize("NFD"), Buffer.from("text"));
-    const root = { data: await client.mount() };
-    const found = await client.call(NFS_PROC.LOOKUP, { what: { dir: root, name: composed } });
-    const { object } = (found.response as { resok: { object: { data: Uint8Array } } }).resok;
+    const root = await client.mount();
+    const object = await client.lookup(root, composed);
     served.fake.remoteRename(composed.normalize("NFD"), "renamed");
     expect(await client.call(NFS_PROC.GETATTR, { object })).toMatchObject({ response: { status: STATUS.OK } });
     const removed = await client.call(NFS_PROC.REMOVE, { object: { dir: root, name: "renamed" } });
@@ -246,9 +193,7 @@ describe("the NFS server", () => {
       });
     /** Reads on from a cookie, for so many pages. */
     async function readOn(by: RawClient, from: bigint, pages: number): Promise<{ names: string[]; cookie: bigint }> {
-      const what = { dir: { data: await by.mount() }, name: "many" };
-      const found = await by.call(NFS_PROC.LOOKUP, { what });
-      const { object: dir } = (found.response as { resok: { object: { data: Uint8Array } } }).resok;
+      const dir = await by.lookup(await by.mount(), "many");
       const names: string[] = [];
       let cookie = from;
       for (let page = 0, eof = false; !eof && page < pages; page++) {
@@ -272,7 +217,7 @@ describe("the NFS server", () => {
     served = await serveNfs();
     await served.fake.fill("many", 300);
     served.fake.remoteWrite("many/new", Buffer.from("new"));
-    const other = new RawClient();
+    const other = new RawClient(served.address);
     const rest = await readOn(other, begun.cookie, Infinity);
     const seen = [...begun.names, ...rest.names].filter((name) => name !== "new");
     expect(seen.sort()).toEqual(all);
@@ -283,9 +228,8 @@ describe("the NFS server", () => {
 
   test("a fetch that fails is an I/O error of the READ, and the next READ fetches again", async () => {
     served.fake.remoteWrite("a", Buffer.from("text"));
-    const root = { data: await client.mount() };
-    const found = await client.call(NFS_PROC.LOOKUP, { what: { dir: root, name: "a" } });
-    const { object: file } = (found.response as { resok: { object: { data: Uint8Array } } }).resok;
+    const root = await client.mount();
+    const file = await client.lookup(root, "a");
     served.fake.failNext("fetch", "Unreachable");
     const read = (): Promise<unknown> => client.call(NFS_PROC.READ, { file, offset: 0n, count: 100 });
     expect(await read()).toMatchObject({ response: { status: STATUS.IO } });
@@ -293,11 +237,11 @@ describe("the NFS server", () => {
   });
 
   test("has bounds: connections, and what a connection leaves unfinished", async () => {
-    const many = Array.from({ length: CONNECTIONS_MAX + 5 }, () => new RawClient());
+    const many = Array.from({ length: CONNECTIONS_MAX + 5 }, () => new RawClient(served.address));
     await waitUntil(async () => many.filter(({ isClosed }) => isClosed).length >= 5);
     for (const one of many) one.end();
     await waitUntil(async () => many.every(({ isClosed }) => isClosed));
-    const unfinished = new RawClient();
+    const unfinished = new RawClient(served.address);
     unfinished.send(Buffer.from([0, 4, 0, 0]));
     for (let sent = 0; sent < 3; sent++) unfinished.send(Buffer.alloc(100_000));
     await waitUntil(async () => unfinished.isClosed);
@@ -321,12 +265,11 @@ describe("a drive that the system mounts", () => {
     expect(mounted.drive.address).toBeUndefined();
     const before = served;
     served = { ...mounted, address: paths[0] ?? "" };
-    const first = new RawClient();
-    expect(await first.mount()).toHaveLength(32);
-    const second = await first.ask(mountCall(MOUNT_PROC.MNT, new URL(served.address).pathname, { xid: 2 }));
-    expect(second.readUInt32BE(4 + 24)).toBe(STATUS.NOENT);
+    const first = new RawClient(served.address);
+    expect((await first.mount()).data).toHaveLength(32);
+    expect(await first.mountStatus()).toBe(STATUS.NOENT);
     isThere = false;
-    await first.ask(mountCall(MOUNT_PROC.UMNT, new URL(served.address).pathname, { xid: 3 }));
+    await first.unmounted();
     await waitUntil(async () => first.isClosed);
     await waitUntil(async () => mounted.fake.log.some(({ op }) => op === "unmounted"));
     expect(done).toEqual(["mount "]);
