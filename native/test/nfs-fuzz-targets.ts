@@ -1,10 +1,11 @@
 // The NFS drive's server, which is given calls by any program of its user.
-import { mkdirSync, mkdtempSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { joinMessages, splitMessages } from "@runnel/shared/test/fuzz/message-list.ts";
 import { type FuzzTarget, requireThat, type Targets } from "@runnel/shared/test/fuzz/target.ts";
-import { memoryDrive } from "../drive.ts";
+import { memoryDrive, type RequestResult } from "../drive.ts";
+import { ERRNO_OF_KIND } from "../src/drive/errno-of-kind.ts";
 import { NodeCalls } from "../src/drive/nfs/node-calls.ts";
 import { RpcServer } from "../src/drive/nfs/rpc-server.ts";
 import { FileHandles } from "../src/drive/nfs/state/file-handles.ts";
@@ -27,7 +28,27 @@ const REPLY_BYTES_MAX = RECORD_BYTES_MAX;
 /** Inputs on one tree, which they fill. */
 const INPUTS_ON_ONE = 100;
 
-async function newServer(): Promise<{ server: RpcServer; failures: string[] }> {
+/** The fake agent has every byte of a file in memory: the server's limit is a small one. */
+const FILE_BYTES = 1 << 20;
+const TOO_LARGE: RequestResult = {
+  error: ERRNO_OF_KIND.TooLarge,
+  kind: "TooLarge",
+  written: 0,
+  keepsCache: false,
+};
+
+/** How long a request makes a file. */
+function endOf({ sizeBytes, offset = 0, data }: { sizeBytes?: number; offset?: number; data?: Uint8Array }): number {
+  return sizeBytes ?? (data === undefined ? 0 : offset + data.length);
+}
+
+interface Served {
+  server: RpcServer;
+  failures: string[];
+  close(): Promise<void>;
+}
+
+async function newServer(): Promise<Served> {
   const folder = mkdtempSync(join(tmpdir(), "runnel-nfs-fuzz-"));
   const overlayFolder = join(folder, "overlay");
   mkdirSync(overlayFolder);
@@ -36,7 +57,7 @@ async function newServer(): Promise<{ server: RpcServer; failures: string[] }> {
   const fake = new FakeAgent(drive, join(folder, "cache"), () => processClock.bootMs(), ME);
   await fake.start();
   fake.remoteWrite("file", Buffer.from("content"));
-  const nodeCalls = new NodeCalls((op, args) => drive.request(op, args));
+  const nodeCalls = new NodeCalls(async (op, args) => (endOf(args) > FILE_BYTES ? TOO_LARGE : drive.request(op, args)));
   const failures: string[] = [];
   const log = (message: string, error?: unknown): void => {
     if (error !== undefined) failures.push(`${message}: ${(error as Error).stack}`);
@@ -51,7 +72,14 @@ async function newServer(): Promise<{ server: RpcServer; failures: string[] }> {
     verifier: new Uint8Array(8),
   };
   const served = { secret: SECRET, isOnce: false, rootNode: ROOT };
-  return { server: new RpcServer({ context, export: served, uid: ME.uid, log }), failures };
+  const server = new RpcServer({ context, export: served, uid: ME.uid, log });
+  const close = async (): Promise<void> => {
+    context.files.stop();
+    context.listings.close();
+    await drive.close(true);
+    rmSync(folder, { recursive: true });
+  };
+  return { server, failures, close };
 }
 
 /** Good calls, of every procedure. */
@@ -94,16 +122,20 @@ function seeds(): Uint8Array[] {
 
 /** Calls, one after the other: each is answered, within bounds, and none is a failure of the server itself. */
 function calls(): FuzzTarget {
-  let current = newServer();
+  let current: Served | undefined;
   let inputs = 0;
   return {
     structure: "messages",
     seeds: seeds(),
     run: async (input) => {
-      if (++inputs % INPUTS_ON_ONE === 0) current = newServer();
-      const { server, failures } = await current;
+      if (inputs++ % INPUTS_ON_ONE === 0) {
+        await current?.close();
+        current = undefined;
+      }
+      current ??= await newServer();
+      const { server, failures } = current;
       for (const message of splitMessages(input)) {
-        const reply = await server.answer(message);
+        const reply = (await server.answer(message))?.record;
         requireThat((reply?.length ?? 0) <= REPLY_BYTES_MAX, "an answer has a bound");
         requireThat(failures.length === 0, `no call fails by a mistake of ours: ${failures[0]}`);
       }

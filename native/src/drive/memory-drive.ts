@@ -84,6 +84,15 @@ type NativeResult = Omit<RequestResult, "error" | "kind"> & { error: NativeKind 
 
 const ENOTCONN = 107;
 
+/** The native side holds on to it for good, so that it knows nothing of the drive: that could never go. */
+function completionOf(waiting: Map<number, (result: RequestResult) => void>) {
+  return (ticket: number, result: NativeResult): void => {
+    const resolve = waiting.get(ticket);
+    waiting.delete(ticket);
+    resolve?.({ ...result, error: ERRNO_OF_KIND[result.error], kind: result.error });
+  };
+}
+
 /** The core without a kernel; nfs-drive.ts puts clients before it. */
 export class KernelFreeDrive extends AgentSide implements MemoryDrive {
   readonly #pump: Pump;
@@ -95,12 +104,7 @@ export class KernelFreeDrive extends AgentSide implements MemoryDrive {
   constructor(settings: DriveSettings, clock: Clock, kernelMs: () => number) {
     const waiting = new Map<number, (result: RequestResult) => void>();
     const pump = new Pump(clock, kernelMs, () => this.#deliver());
-    const complete = (ticket: number, result: NativeResult): void => {
-      const resolve = waiting.get(ticket);
-      waiting.delete(ticket);
-      resolve?.({ ...result, error: ERRNO_OF_KIND[result.error], kind: result.error });
-    };
-    const native = newNativeDrive("memory", settings, { complete });
+    const native = newNativeDrive("memory", settings, { complete: completionOf(waiting) });
     super(
       native,
       () => pump.before(),
