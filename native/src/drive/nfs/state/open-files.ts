@@ -98,9 +98,9 @@ export class OpenFiles {
     if (failed !== undefined) throw new NfsError(failed);
   }
 
-  /** Commits a node that is being written, and keeps it open. @throws NfsError */
+  /** Commits what was written to a node, or cut of it, and keeps it open. @throws NfsError */
   async sync(node: number): Promise<void> {
-    for (const file of this.#of(node)) if (file.isDirty) await this.#commit(file);
+    for (const file of this.#of(node)) if (file.canWrite) await this.#commit(file);
   }
 
   /** Lets go of a node that has lost its name. */
@@ -108,10 +108,9 @@ export class OpenFiles {
     for (const file of this.#of(node)) if (file.uses === 0) await this.#release(file);
   }
 
-  /** Commits and closes all, but for what is used. */
+  /** Commits and closes all, but for what is used. A failure is logged, and the agent keeps what was written. */
   async settle(): Promise<void> {
-    const open = [...this.#files.values()];
-    for (const file of open) await this.#end(file);
+    await Promise.allSettled([...this.#files.values()].map((file) => this.#end(file)));
   }
 
   /** Waits for nothing any more: the drive releases what is open. */
