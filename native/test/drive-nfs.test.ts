@@ -6,14 +6,17 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { constants } from "node:fs";
+import type { Clock } from "@runnel/shared/model";
+import { LOOKS_FOR_UNMOUNT } from "../src/drive/nfs-drive.ts";
 import type { SystemMount } from "../src/drive/nfs/host/system-mount.ts";
 import { CONNECTIONS_MAX } from "../src/drive/nfs/wire/bounds.ts";
 import { ACCEPT, NFS_PROC, STABLE, STATUS } from "../src/drive/nfs/wire/constants.ts";
 import { LibnfsProgram } from "./nfs/libnfs-program.ts";
-import { type Asked, callBytes, readReply } from "./nfs/nfs-calls.ts";
+import { type Asked, callBytes, nfsCall, readReply } from "./nfs/nfs-calls.ts";
 import { hasLibnfs, type NfsServed, serveNfs } from "./nfs/nfs-rig.ts";
-import { NO_CHANGE, RawClient } from "./nfs/raw-client.ts";
+import { createFile, NO_CHANGE, RawClient } from "./nfs/raw-client.ts";
 import { waitUntil } from "./support/drive-rig.ts";
+import { processClock } from "./support/memory-rig.ts";
 
 const run = promisify(execFile);
 const ANOTHER_UID = 65_534;
@@ -174,12 +177,40 @@ describe("the NFS server", () => {
     const composed = "caf\u00e9";
     served.fake.remoteWrite(composed.normalize("NFD"), Buffer.from("text"));
     const root = await client.mount();
+    // It keeps the form that the volume has, whichever its client writes.
+    const making = { where: { dir: root, name: composed }, how: { mode: 0, objAttributes: NO_CHANGE } };
+    expect(await client.call(NFS_PROC.CREATE, making)).toMatchObject({ response: { status: STATUS.OK } });
+    await createFile(client, root, "other");
+    const replacing = { from: { dir: root, name: "other" }, to: { dir: root, name: composed } };
+    expect(await client.call(NFS_PROC.RENAME, replacing)).toMatchObject({ response: { status: STATUS.OK } });
+    expect(served.fake.bytesAt(composed)).toBeUndefined();
+    expect(served.fake.bytesAt(composed.normalize("NFD"))).toHaveLength(0);
     const object = await client.lookup(root, composed);
     served.fake.remoteRename(composed.normalize("NFD"), "renamed");
     expect(await client.call(NFS_PROC.GETATTR, { object })).toMatchObject({ response: { status: STATUS.OK } });
     const removed = await client.call(NFS_PROC.REMOVE, { object: { dir: root, name: "renamed" } });
     expect(removed).toMatchObject({ response: { status: STATUS.OK } });
     expect(await client.call(NFS_PROC.GETATTR, { object })).toMatchObject({ response: { status: STATUS.STALE } });
+  });
+
+  test("a name that is no UTF-8 is the text that the volume has for it, and bytes that are none are refused", async () => {
+    const text = "a\uf7ff";
+    served.fake.remoteWrite(text, Buffer.from("text"));
+    const root = await client.mount();
+    expect((await client.lookup(root, text)).data).toHaveLength(32);
+    const asked = nfsCall(NFS_PROC.LOOKUP, { what: { dir: root, name: "abcd" } }, { xid: 9 });
+    asked[asked.indexOf("abcd")] = 0xff;
+    expect(readReply(await client.ask(asked), 0)).toMatchObject({ accepted: ACCEPT.GARBAGE_ARGS });
+  });
+
+  test("a program that reads on meets what others have saved", async () => {
+    served.fake.remoteWrite("a", Buffer.from("text"));
+    const root = await client.mount();
+    const file = await client.lookup(root, "a");
+    const read = (offset: bigint): Promise<object> => client.call(NFS_PROC.READ, { file, offset, count: 4 });
+    expect(await read(0n)).toMatchObject({ response: { resok: { data: Buffer.from("text"), eof: true } } });
+    served.fake.remoteWrite("a", Buffer.from("a longer text"));
+    expect(await read(4n)).toMatchObject({ response: { resok: { data: Buffer.from("nger"), eof: false } } });
   });
 
   test("a folder is read page by page, each name once; a cookie holds when the folder has changed, and another serves it", async () => {
@@ -249,31 +280,86 @@ describe("the NFS server", () => {
 });
 
 describe("a drive that the system mounts", () => {
-  test("gives its path to the first who asks alone, and ends when it is unmounted by others", async () => {
-    const done: string[] = [];
-    let isThere = true;
-    const paths: string[] = [];
+  const done: string[] = [];
+  let isThere: boolean;
+  let looks: number;
+  let mounted: NfsServed;
+  let first: RawClient;
+
+  beforeEach(async () => {
+    done.length = 0;
+    isThere = true;
+    looks = 0;
+    let address = "";
     const system: SystemMount = {
       mount: async (port, path, mountpoint) => {
         done.push(`mount ${mountpoint}`);
-        paths.push(`nfs://127.0.0.1/${path}?nfsport=${port}`);
+        address = `nfs://127.0.0.1/${path}?nfsport=${port}`;
       },
-      unmount: async () => void done.push("unmount"),
-      isMounted: async () => isThere,
+      unmount: async (_, force) => {
+        done.push(force ? "unmount by force" : "unmount");
+        if (!force) await new Promise(() => undefined);
+      },
+      isMounted: async () => {
+        looks += 1;
+        return isThere;
+      },
     };
-    const mounted = await serveNfs({}, { systemMount: system });
+    const clock: Clock = { ...processClock, after: (delayMs, fire) => processClock.after(delayMs / 100, fire) };
+    mounted = await serveNfs({}, { systemMount: system, clock });
+    first = new RawClient(address);
+  });
+
+  afterEach(async () => {
+    first.end();
+    await mounted.close();
+  });
+
+  const hasEnded = async (): Promise<boolean> => mounted.fake.log.some(({ op }) => op === "unmounted");
+
+  test("gives its path to the first who asks alone, and ends when it is unmounted by others", async () => {
     expect(mounted.drive.address).toBeUndefined();
-    const before = served;
-    served = { ...mounted, address: paths[0] ?? "" };
-    const first = new RawClient(served.address);
     expect((await first.mount()).data).toHaveLength(32);
     expect(await first.mountStatus()).toBe(STATUS.NOENT);
     isThere = false;
-    await first.unmounted();
+    // Whoever says so, and however often: the system is asked.
+    await Promise.all(Array.from({ length: 50 }, () => first.unmounted()));
     await waitUntil(async () => first.isClosed);
-    await waitUntil(async () => mounted.fake.log.some(({ op }) => op === "unmounted"));
+    await waitUntil(hasEnded);
+    expect(looks).toBe(1);
     expect(done).toEqual(["mount "]);
-    served = before;
-    await mounted.close();
   });
+
+  test("goes on when a client says that it has unmounted it and the system has not, and looks again at the next word", async () => {
+    await first.unmounted();
+    await waitUntil(async () => looks === LOOKS_FOR_UNMOUNT);
+    expect(await hasEnded()).toBe(false);
+    isThere = false;
+    await waitUntil(async () => {
+      if (!first.isClosed) await first.unmounted().catch(() => undefined);
+      return hasEnded();
+    });
+  });
+
+  test("is unmounted by force while it is being unmounted, and programs or the server hold that up", async () => {
+    void mounted.drive.close(false);
+    await mounted.drive.close(true);
+    expect(done).toEqual(["mount ", "unmount", "unmount by force"]);
+    expect(await hasEnded()).toBe(true);
+  });
+});
+
+test("a drive is closed by force while it waits for a commit; who waits otherwise is told when it has ended", async () => {
+  const client = new RawClient(served.address);
+  const file = await createFile(client, await client.mount(), "a");
+  await client.call(NFS_PROC.WRITE, { file, offset: 0n, count: 1, stable: 0, data: Buffer.from("x") });
+  served.fake.hold("commit");
+  const closing = [served.drive.close(false), served.drive.close(false)];
+  await waitUntil(async () => served.fake.heldCount() === 1);
+  let ended = 0;
+  for (const one of closing) void one.then(() => (ended += 1));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(ended).toBe(0);
+  await served.drive.close(true);
+  await Promise.all(closing);
 });

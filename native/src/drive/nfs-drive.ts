@@ -5,6 +5,7 @@ import { randomBytes } from "node:crypto";
 import { type Clock, RunnelError } from "@runnel/shared/model";
 import type { Drive, DriveNotice, DriveRequest, DriveSettings } from "./drive.ts";
 import { KernelFreeDrive } from "./memory-drive.ts";
+import type { Answer } from "./nfs/connection.ts";
 import { peerUid, type PeerUid } from "./nfs/host/peer-uid.ts";
 import { type SystemMount, systemMount } from "./nfs/host/system-mount.ts";
 import { Listener } from "./nfs/listener.ts";
@@ -33,7 +34,7 @@ export interface NfsSettings {
 const SECRET_BYTES = 16;
 const VERIFIER_BYTES = 8;
 /** Times that a client's word for an unmount is checked. */
-const LOOKS_FOR_UNMOUNT = 20;
+export const LOOKS_FOR_UNMOUNT = 20;
 const LOOK_EVERY_MS = 250;
 
 interface Handlers {
@@ -51,7 +52,8 @@ class NfsDrive extends KernelFreeDrive implements Drive {
   readonly #listener: Listener;
   #port = 0;
   #isMounted = false;
-  #isEnding = false;
+  #isLookedFor = false;
+  #closing: Promise<void> | undefined;
 
   constructor(settings: DriveSettings, nfs: NfsSettings) {
     super({ ...settings, kernelTimeoutMs: 0 }, nfs.clock, () => nfs.clock.bootMs());
@@ -76,12 +78,12 @@ class NfsDrive extends KernelFreeDrive implements Drive {
         secret: this.#secret,
         isOnce: this.#mount !== undefined,
         rootNode: settings.rootNode ?? 1,
-        unmounted: () => this.#lookForUnmount(LOOKS_FOR_UNMOUNT),
+        unmounted: () => this.#unmounted(),
       },
       uid,
       log,
     });
-    const answer = (record: Buffer): Promise<Buffer | undefined> => server.answer(record);
+    const answer = (record: Buffer): Promise<Answer | undefined> => server.answer(record);
     this.#listener = new Listener({ uid, peerUid: nfs.peerUid ?? peerUid, answer, log });
   }
 
@@ -104,16 +106,17 @@ class NfsDrive extends KernelFreeDrive implements Drive {
     }
   }
 
+  /** Forced, it ends also while somebody waits for the other way. */
   override async close(force: boolean, reason?: string): Promise<void> {
-    if (this.#isEnding) return;
-    this.#isEnding = true;
-    try {
-      // The system writes what it still has to before it has unmounted.
-      if (this.#isMounted) await this.#mount?.unmount(this.#settings.mountpoint, force);
-    } catch (error) {
-      this.#isEnding = false;
-      throw error;
-    }
+    if (force) return this.#end(true, reason);
+    this.#closing ??= this.#end(false, reason).finally(() => (this.#closing = undefined));
+    return this.#closing;
+  }
+
+  async #end(force: boolean, reason?: string): Promise<void> {
+    // The system writes what it still has to before it has unmounted.
+    if (this.#isMounted) await this.#mount?.unmount(this.#settings.mountpoint, force);
+    this.#isMounted = false;
     await this.#listener.close();
     // Forced, it does not wait for the server: what is open is committed as it is let go, and kept by the agent.
     if (!force) await this.#files.settle();
@@ -122,9 +125,19 @@ class NfsDrive extends KernelFreeDrive implements Drive {
     await super.close(true, reason);
   }
 
+  /** A client has said that it unmounted the drive. Clients may say so at any time, and it need not be the system. */
+  #unmounted(): void {
+    if (this.#isLookedFor) return;
+    this.#isLookedFor = true;
+    this.#lookForUnmount(LOOKS_FOR_UNMOUNT);
+  }
+
   #lookForUnmount(left: number): void {
     const mount = this.#mount;
-    if (mount === undefined || !this.#isMounted || left === 0) return;
+    if (mount === undefined || !this.#isMounted || left === 0) {
+      this.#isLookedFor = false;
+      return;
+    }
     this.#clock.after(LOOK_EVERY_MS, () => {
       void mount.isMounted(this.#settings.mountpoint).then((isThere) => {
         if (isThere) return this.#lookForUnmount(left - 1);

@@ -52,6 +52,19 @@ describe("records", () => {
     const empty = Buffer.concat(Array.from({ length: FRAGMENTS_MAX + 1 }, () => header(false, 0)));
     expect(() => new RecordSplitter().push(empty)).toThrow(RangeError);
   });
+
+  test("that come in small pieces keep their bytes, and not the memory of each piece", () => {
+    const splitter = new RecordSplitter();
+    const stream = recordOf(Buffer.alloc(1000, "a"), 300);
+    const records: Buffer[] = [];
+    const piece = Buffer.alloc(1);
+    for (const byte of stream) {
+      piece[0] = byte;
+      records.push(...splitter.push(piece));
+    }
+    expect(records).toEqual([Buffer.alloc(1000, "a")]);
+    expect(records[0]?.buffer.byteLength).toBeLessThanOrEqual(4000);
+  });
 });
 
 describe("what a client sends", () => {
@@ -147,6 +160,8 @@ describe("where a connection comes from", () => {
    2: 0100007F:C001 0100007F:0801 01 00000000:00000000 00:00000000 00000000  1000        0 3 1 0 20 4 30 10 -1\n`;
     expect(uidIn(table, "0100007F:C001", "0100007F:0801")).toBe(1000);
     expect(uidIn(table, "0100007F:C002", "0100007F:0801")).toBeUndefined();
+    const closed = `   3: 0100007F:C003 0100007F:0801 06 00000000:00000000 03:000017 00000000     0        0 0 3 0\n`;
+    expect(uidIn(table + closed, "0100007F:C003", "0100007F:0801")).toBeUndefined();
   });
 });
 
@@ -178,7 +193,7 @@ describe("what is to be run when this process has died", () => {
 test("mount_nfs of macOS is told the version, both ports, and to send names composed", () => {
   expect(darwinMountArguments(2049, "secret", "/Users/ada/Docs", true)).toEqual([
     "-o",
-    "vers=3,tcp,port=2049,mountport=2049,locallocks,noresvport,nfc,intr,rdirplus,actimeo=1,deadtimeout=60,nosuid,nodev,ro",
+    "vers=3,tcp,port=2049,mountport=2049,locallocks,noresvport,nfc,intr,rdirplus,actimeo=1,nosuid,nodev,ro",
     "127.0.0.1:/secret",
     "/Users/ada/Docs",
   ]);

@@ -3,8 +3,21 @@ import type { Socket } from "node:net";
 import { CALLS_MAX, UNSENT_BYTES_MAX } from "./wire/bounds.ts";
 import { RecordSplitter } from "./wire/record-splitter.ts";
 
-/** Serves until the socket closes. `answer` never throws; undefined: what came is no call, and the connection ends. */
-export function serveConnection(socket: Socket, answer: (record: Buffer) => Promise<Buffer | undefined>): void {
+export interface Answer {
+  record: Buffer;
+  /** Who asked has shown something that this drive alone gives out: its path, or a file handle. */
+  isProof: boolean;
+}
+
+export interface Serving {
+  /** Never throws; undefined: what came is no call, and the connection ends. */
+  answer(record: Buffer): Promise<Answer | undefined>;
+  /** Called with each answer that is a proof. */
+  proved(): void;
+}
+
+/** Serves until the socket closes. */
+export function serveConnection(socket: Socket, { answer, proved }: Serving): void {
   const splitter = new RecordSplitter();
   /** Records that came together with others, and wait for those. */
   const waiting: Buffer[] = [];
@@ -24,14 +37,15 @@ export function serveConnection(socket: Socket, answer: (record: Buffer) => Prom
 
   const take = async (record: Buffer): Promise<void> => {
     calls += 1;
-    const reply = await answer(record);
+    const given = await answer(record);
     calls -= 1;
     if (socket.destroyed) return;
-    if (reply === undefined) {
+    if (given === undefined) {
       socket.destroy();
       return;
     }
-    socket.write(reply);
+    if (given.isProof) proved();
+    socket.write(given.record);
     goOn();
   };
 

@@ -2,14 +2,14 @@
 // the kernel.
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import { serveConnection } from "./connection.ts";
+import { type Answer, serveConnection } from "./connection.ts";
 import type { PeerUid } from "./host/peer-uid.ts";
 import { CONNECTIONS_MAX } from "./wire/bounds.ts";
 
 export interface ListenerDeps {
   uid: number;
   peerUid: PeerUid;
-  answer(record: Buffer): Promise<Buffer | undefined>;
+  answer(record: Buffer): Promise<Answer | undefined>;
   log(message: string, error?: unknown): void;
 }
 
@@ -20,12 +20,15 @@ const ROOT = 0;
 export class Listener {
   readonly #deps: ListenerDeps;
   readonly #server: Server;
+  /** All connections, the oldest first. */
   readonly #sockets = new Set<Socket>();
+  /** Those that are not given up for others. */
+  readonly #proved = new WeakSet<Socket>();
+  #hasRefused = false;
 
   constructor(deps: ListenerDeps) {
     this.#deps = deps;
     this.#server = createServer({ pauseOnConnect: true }, (socket) => void this.#take(socket));
-    this.#server.maxConnections = CONNECTIONS_MAX;
     // A connection could not be accepted; those there are go on.
     this.#server.on("error", (error) => deps.log("a connection of the NFS drive failed", error));
   }
@@ -45,17 +48,35 @@ export class Listener {
   }
 
   async #take(socket: Socket): Promise<void> {
+    socket.on("error", () => undefined);
+    if (!this.#makeRoom()) {
+      socket.destroy();
+      return;
+    }
     this.#sockets.add(socket);
     socket.once("close", () => this.#sockets.delete(socket));
-    socket.on("error", () => undefined);
     if (!(await this.#isAdmitted(socket))) {
-      this.#deps.log("a connection to the NFS drive was refused: it is another user's");
+      // Others may come as often as they like.
+      if (!this.#hasRefused) this.#deps.log("a connection to the NFS drive was refused: it is another user's");
+      this.#hasRefused = true;
       socket.destroy();
       return;
     }
     if (socket.destroyed) return;
-    serveConnection(socket, (record) => this.#deps.answer(record));
+    serveConnection(socket, {
+      answer: (record) => this.#deps.answer(record),
+      proved: () => this.#proved.add(socket),
+    });
     socket.resume();
+  }
+
+  /** Ends the oldest connection that has proved nothing, where there are too many; false: each has. */
+  #makeRoom(): boolean {
+    if (this.#sockets.size < CONNECTIONS_MAX) return true;
+    const oldest = [...this.#sockets].find((socket) => !this.#proved.has(socket));
+    if (oldest === undefined) return false;
+    oldest.destroy();
+    return this.#sockets.delete(oldest);
   }
 
   async #isAdmitted({ localPort, remoteAddress, remotePort }: Socket): Promise<boolean> {

@@ -1,6 +1,7 @@
 // Answers the calls of a connection: who asks, what for, and whether that may be done twice. Knows no socket.
 import type { MountResponse } from "@jsonjoy.com/json-pack/lib/nfs/v3/mount/messages.js";
 import type { Nfsv3Response } from "@jsonjoy.com/json-pack/lib/nfs/v3/messages.js";
+import type { Answer } from "./connection.ts";
 import { failed, type NfsContext } from "./context.ts";
 import { type Export, MountProgram } from "./mount-program.ts";
 import { PROCEDURES } from "./procedures/index.ts";
@@ -46,6 +47,7 @@ const ANSWER_BYTES = new Map<number, number>([
   [NFS_PROC.READLINK, PATH_BYTES_MAX],
 ]);
 const ONLY_3 = { low: VERSION_3, high: VERSION_3 };
+const withoutProof = (record: Buffer): Answer => ({ record, isProof: false });
 
 export class RpcServer {
   readonly #deps: RpcServerDeps;
@@ -58,40 +60,39 @@ export class RpcServer {
     this.#replies = new ReplyCache(deps.context.clock);
   }
 
-  /** Returns the record that answers one; undefined: it is no call. Never throws. */
-  async answer(record: Uint8Array): Promise<Buffer | undefined> {
+  /** Answers a record; undefined: it is no call. Never throws. */
+  async answer(record: Uint8Array): Promise<Answer | undefined> {
     const call = parseCall(record);
     if (call === undefined) return undefined;
     try {
       return await this.#answer(call);
     } catch (error) {
       this.#deps.log("an NFS call failed", error);
-      return bareReply(call, ACCEPT.SYSTEM_ERR);
+      return withoutProof(bareReply(call, ACCEPT.SYSTEM_ERR));
     }
   }
 
-  async #answer(call: Call): Promise<Buffer> {
-    if (call.rpcVersion !== RPC_VERSION) return rpcMismatch(call);
-    if (call.program !== NFS_PROGRAM && call.program !== MOUNT_PROGRAM) return bareReply(call, ACCEPT.PROG_UNAVAIL);
-    if (call.version !== VERSION_3) return bareReply(call, ACCEPT.PROG_MISMATCH, ONLY_3);
-    // NULL, which has that number in every program, proves that somebody is there.
-    if (call.procedure === NFS_PROC.NULL) return bareReply(call, ACCEPT.SUCCESS);
+  async #answer(call: Call): Promise<Answer> {
     const who = call.credentials;
-    if (who === undefined) return authRefused(call, AUTH.TOOWEAK);
-    if (who === "bad") return authRefused(call, AUTH.BADCRED);
+    const reply = userlessReply(call);
+    if (reply !== undefined) return withoutProof(reply);
+    if (who === undefined) return withoutProof(authRefused(call, AUTH.TOOWEAK));
+    if (who === "bad") return withoutProof(authRefused(call, AUTH.BADCRED));
     return call.program === NFS_PROGRAM ? this.#answerNfs(call, who) : this.#answerMount(call, who);
   }
 
-  async #answerNfs(call: Call, who: Credentials): Promise<Buffer> {
+  async #answerNfs(call: Call, who: Credentials): Promise<Answer> {
     const procedure = PROCEDURES.get(call.procedure);
-    if (procedure === undefined) return bareReply(call, ACCEPT.PROC_UNAVAIL);
+    if (procedure === undefined) return withoutProof(bareReply(call, ACCEPT.PROC_UNAVAIL));
     const isUser = who.uid === this.#deps.uid;
-    if (!isUser && !(who.uid === 0 && procedure.isForRoot)) return authRefused(call, AUTH.TOOWEAK);
+    if (!isUser && !(who.uid === 0 && procedure.isForRoot)) return withoutProof(authRefused(call, AUTH.TOOWEAK));
     const request = decodeNfs(call.params, call.procedure);
-    if (request === undefined) return bareReply(call, ACCEPT.GARBAGE_ARGS);
-    const carryOut = async (): Promise<Buffer> => {
+    if (request === undefined) return withoutProof(bareReply(call, ACCEPT.GARBAGE_ARGS));
+    const carryOut = async (): Promise<Answer> => {
       const response = await this.#respond(() => procedure.carryOut(this.#deps.context, who, request));
-      return nfsReply(call, response, ANSWER_BYTES.get(call.procedure) ?? 0);
+      const record = nfsReply(call, response, ANSWER_BYTES.get(call.procedure) ?? 0);
+      // Nothing succeeds without a handle.
+      return { record, isProof: response.status === STATUS.OK };
     };
     return procedure.isOnce ? this.#replies.answer(call, who.uid, carryOut) : carryOut();
   }
@@ -106,12 +107,23 @@ export class RpcServer {
     }
   }
 
-  async #answerMount(call: Call, who: Credentials): Promise<Buffer> {
-    if (call.procedure > MOUNT_PROC.EXPORT) return bareReply(call, ACCEPT.PROC_UNAVAIL);
-    if (who.uid !== this.#deps.uid && who.uid !== 0) return authRefused(call, AUTH.TOOWEAK);
+  async #answerMount(call: Call, who: Credentials): Promise<Answer> {
+    if (call.procedure > MOUNT_PROC.EXPORT) return withoutProof(bareReply(call, ACCEPT.PROC_UNAVAIL));
+    if (who.uid !== this.#deps.uid && who.uid !== 0) return withoutProof(authRefused(call, AUTH.TOOWEAK));
     const request = decodeMount(call.params, call.procedure);
-    if (request === undefined) return bareReply(call, ACCEPT.GARBAGE_ARGS);
+    if (request === undefined) return withoutProof(bareReply(call, ACCEPT.GARBAGE_ARGS));
     const response: MountResponse | undefined = await this.#mount.carryOut(call.procedure, who, request);
-    return response === undefined ? bareReply(call, ACCEPT.SUCCESS) : mountReply(call, response);
+    if (response === undefined) return withoutProof(bareReply(call, ACCEPT.SUCCESS));
+    return { record: mountReply(call, response), isProof: "status" in response && response.status === STATUS.OK };
   }
+}
+
+/** The reply to a call that is for no user: of another protocol, or NULL, which asks whether somebody is there. */
+function userlessReply(call: Call): Buffer | undefined {
+  if (call.rpcVersion !== RPC_VERSION) return rpcMismatch(call);
+  if (call.program !== NFS_PROGRAM && call.program !== MOUNT_PROGRAM) return bareReply(call, ACCEPT.PROG_UNAVAIL);
+  if (call.version !== VERSION_3) return bareReply(call, ACCEPT.PROG_MISMATCH, ONLY_3);
+  // It has that number in every program.
+  if (call.procedure === NFS_PROC.NULL) return bareReply(call, ACCEPT.SUCCESS);
+  return undefined;
 }

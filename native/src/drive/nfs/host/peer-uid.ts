@@ -31,11 +31,17 @@ async function linuxPeerUid(theirPort: number, ourPort: number): Promise<number 
 
 const hexPort = (port: number): string => port.toString(16).toUpperCase().padStart(4, "0");
 
-/** sl local_address rem_address st tx:rx tr:when retrnsmt UID … ; addresses as the machine stores them, in hex. */
+/** TCP_ESTABLISHED, as the table has it. */
+const ESTABLISHED = "01";
+
+/**
+ * local_address rem_address st tx:rx tr:when retrnsmt UID … ; addresses as the machine stores them, in hex. A socket
+ * that its program has closed is shown as root's, so that only those that are open say whose they are.
+ */
 export function uidIn(table: string, local: string, remote: string): number | undefined {
-  for (const line of table.split("\n")) {
-    const words = line.trim().split(/\s+/);
-    if (words[1] === local && words[2] === remote) return Number(words[7]);
-  }
-  return undefined;
+  const ends = `${local} ${remote} ${ESTABLISHED} `;
+  const at = table.indexOf(ends);
+  if (at === -1) return undefined;
+  const [, , , uid] = table.slice(at + ends.length).split(/\s+/, 4);
+  return Number(uid);
 }

@@ -19,8 +19,6 @@ export function systemMount(): SystemMount | undefined {
 
 /** The kernel's client asks for attributes again after a second, as of the other drives. */
 const ATTRIBUTES_S = 1;
-/** An agent that has ended answers nothing: after so long the system gives the mount up. */
-const DEAD_S = 60;
 const RUN_MS = 30_000;
 
 /**
@@ -39,7 +37,6 @@ export function darwinMountArguments(port: number, path: string, mountpoint: str
     "intr",
     "rdirplus",
     `actimeo=${ATTRIBUTES_S}`,
-    `deadtimeout=${DEAD_S}`,
     "nosuid",
     "nodev",
     ...(isReadOnly ? ["ro"] : []),

@@ -2,6 +2,7 @@
 // same number, and gets the answer of the first.
 import { hash } from "node:crypto";
 import type { Clock } from "@runnel/shared/model";
+import type { Answer } from "../connection.ts";
 import type { Call } from "../wire/rpc.ts";
 
 const KEPT_MAX = 1024;
@@ -9,7 +10,7 @@ const KEPT_MAX = 1024;
 const KEPT_MS = 120_000;
 
 interface Kept {
-  reply: Promise<Buffer>;
+  answer: Promise<Answer>;
   untilMs: number;
 }
 
@@ -22,7 +23,7 @@ export class ReplyCache {
   }
 
   /** Carries a call out, unless it has been, or is being, under its number. */
-  answer(call: Call, uid: number, carryOut: () => Promise<Buffer>): Promise<Buffer> {
+  answer(call: Call, uid: number, carryOut: () => Promise<Answer>): Promise<Answer> {
     const nowMs = this.#clock.bootMs();
     for (const [key, { untilMs }] of this.#kept) {
       if (untilMs > nowMs && this.#kept.size < KEPT_MAX) break;
@@ -31,9 +32,9 @@ export class ReplyCache {
     const { xid, procedure, params } = call;
     const key = `${xid} ${procedure} ${uid} ${hash("sha1", params, "base64")}`;
     const known = this.#kept.get(key);
-    if (known !== undefined) return known.reply;
-    const reply = carryOut();
-    this.#kept.set(key, { reply, untilMs: nowMs + KEPT_MS });
-    return reply;
+    if (known !== undefined) return known.answer;
+    const answer = carryOut();
+    this.#kept.set(key, { answer, untilMs: nowMs + KEPT_MS });
+    return answer;
   }
 }

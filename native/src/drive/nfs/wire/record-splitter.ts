@@ -1,9 +1,13 @@
 // Record marking of RPC over TCP (RFC 5531, section 11): cuts a stream into records. Pure. Keeps no more than one
-// record's bytes, which it takes as they come: a header alone reserves nothing. The codec's own has no bounds.
+// record's bytes, in memory that grows with what has come: neither a header nor many small pieces cost more. The codec's
+// own has no bounds.
 import { FRAGMENTS_MAX, RECORD_BYTES_MAX } from "./bounds.ts";
 
 const LAST = 0x8000_0000;
 const HEADER_BYTES = 4;
+/** Room for what is to come, in relation to what has come. */
+const GROWTH = 4;
+const NOTHING = Buffer.alloc(0);
 
 export class RecordSplitter {
   readonly #header = Buffer.alloc(HEADER_BYTES);
@@ -12,8 +16,11 @@ export class RecordSplitter {
   #missing: number | undefined;
   #isLast = false;
   #fragments = 0;
-  #parts: Buffer[] = [];
-  #bytes = 0;
+  /** Bytes of the record, as its headers say so far. */
+  #announced = 0;
+  /** The record as it comes, and how much of it has come. */
+  #record = NOTHING;
+  #filled = 0;
 
   /**
    * Takes what came, and returns the records that are whole now. They may share the memory of `chunk`.
@@ -28,12 +35,15 @@ export class RecordSplitter {
         if (this.#missing === undefined) break;
       }
       const length = Math.min(this.#missing, chunk.length - at);
-      if (length > 0) this.#parts.push(chunk.subarray(at, at + length));
+      const piece = chunk.subarray(at, at + length);
       at += length;
       this.#missing -= length;
-      if (this.#missing > 0) break;
-      this.#missing = undefined;
-      if (this.#isLast) records.push(this.#take());
+      if (this.#missing === 0 && this.#isLast) {
+        records.push(this.#end(piece));
+        continue;
+      }
+      this.#append(piece);
+      if (this.#missing === 0) this.#missing = undefined;
     }
     return records;
   }
@@ -48,18 +58,34 @@ export class RecordSplitter {
     const size = header % LAST;
     this.#isLast = header >= LAST;
     this.#fragments += 1;
-    this.#bytes += size;
-    if (this.#bytes > RECORD_BYTES_MAX || this.#fragments > FRAGMENTS_MAX)
+    this.#announced += size;
+    if (this.#announced > RECORD_BYTES_MAX || this.#fragments > FRAGMENTS_MAX)
       throw new RangeError(`a record of more than ${RECORD_BYTES_MAX} bytes or ${FRAGMENTS_MAX} fragments`);
     this.#missing = size;
     return from + length;
   }
 
-  #take(): Buffer {
-    const [only = Buffer.alloc(0), ...more] = this.#parts;
-    const record = more.length === 0 ? only : Buffer.concat(this.#parts);
-    this.#parts = [];
-    this.#bytes = 0;
+  #append(piece: Buffer): void {
+    const filled = this.#filled + piece.length;
+    if (filled > this.#record.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(filled, Math.min(this.#announced, GROWTH * this.#filled)));
+      this.#record.copy(grown, 0, 0, this.#filled);
+      this.#record = grown;
+    }
+    piece.copy(this.#record, this.#filled);
+    this.#filled = filled;
+  }
+
+  #end(last: Buffer): Buffer {
+    let record = last;
+    if (this.#filled > 0) {
+      this.#append(last);
+      record = this.#record.subarray(0, this.#filled);
+    }
+    this.#missing = undefined;
+    this.#record = NOTHING;
+    this.#filled = 0;
+    this.#announced = 0;
     this.#fragments = 0;
     return record;
   }
