@@ -1,6 +1,6 @@
 // Open files of a protocol that knows no open: a file is opened by the first READ or WRITE of it, and closed after a
-// quiet second. What was written is committed when the client asks for that (COMMIT), before its name changes, after
-// a quiet second, and when the drive ends: a client's close is not heard of.
+// second without either. What was written is committed when the client asks for that (COMMIT), before its name changes,
+// after a second without a WRITE, and when the drive ends: a client's close is not heard of.
 //
 // A handle is a pointer of the drive's: it is released once, and never used after that. So uses are counted in the same
 // turn in which a file is found, and whoever has waited looks again whether it has been released.
@@ -11,7 +11,7 @@ import type { NodeCalls } from "../node-calls.ts";
 import { STATUS, type Status } from "../wire/constants.ts";
 import type { Credentials } from "../wire/rpc.ts";
 
-/** Time without a READ or WRITE after which a file is committed and closed. */
+/** Time without a WRITE after which a file is committed, and without a READ as well, after which it is closed. */
 const QUIET_MS = 1000;
 /** The most files that are open at once; each has descriptors. */
 const OPEN_MAX = 256;
@@ -32,6 +32,7 @@ interface OpenFile extends Readonly<At> {
   /** Calls that use it now. */
   uses: number;
   lastUseMs: number;
+  lastWriteMs: number;
   timer: Timer | undefined;
   /** Written since its last commit began. */
   isDirty: boolean;
@@ -66,7 +67,10 @@ export class OpenFiles {
     const file = await this.#open(who, at, wantsWrite);
     try {
       const result = await what(file.handle);
-      if (wantsWrite) file.isDirty = true;
+      if (wantsWrite) {
+        file.isDirty = true;
+        file.lastWriteMs = this.#clock.bootMs();
+      }
       return result;
     } finally {
       this.#used(file);
@@ -163,7 +167,15 @@ export class OpenFiles {
   }
 
   #newFile(who: Credentials, { id, node }: At, handle: object, canWrite: boolean): OpenFile {
-    const unused = { uses: 0, lastUseMs: this.#clock.bootMs(), timer: undefined, isDirty: false, isReleased: false };
+    const nowMs = this.#clock.bootMs();
+    const unused = {
+      uses: 0,
+      lastUseMs: nowMs,
+      lastWriteMs: nowMs,
+      timer: undefined,
+      isDirty: false,
+      isReleased: false,
+    };
     return { id, node, who, handle, canWrite, ...unused };
   }
 
@@ -188,7 +200,9 @@ export class OpenFiles {
   #await(file: OpenFile, delayMs: number): void {
     file.timer ??= this.#clock.after(delayMs, () => {
       file.timer = undefined;
-      const leftMs = file.uses > 0 ? this.#quietMs : file.lastUseMs + this.#quietMs - this.#clock.bootMs();
+      const nowMs = this.#clock.bootMs();
+      const quietSinceMs = file.isDirty ? file.lastWriteMs : file.uses > 0 ? nowMs : file.lastUseMs;
+      const leftMs = quietSinceMs + this.#quietMs - nowMs;
       if (leftMs > 0) this.#await(file, Math.max(1, leftMs));
       else this.#soon(this.#end(file));
     });
