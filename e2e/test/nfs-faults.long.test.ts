@@ -2,8 +2,16 @@
 // acknowledged is there.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { readFileSync, writeFileSync } from "node:fs";
-import { NFS_PROC, STABLE, STATUS } from "../../native/src/drive/nfs/wire/constants.ts";
-import { createFile, type FileHandle, NO_CHANGE, RawClient, resultOf } from "../../native/test/nfs/raw-client.ts";
+import {
+  createFile,
+  type FileHandle,
+  NFS_PROC,
+  NO_CHANGE,
+  RawClient,
+  resultOf,
+  STABLE,
+  STATUS,
+} from "@runnel/native/test/nfs/raw-client.ts";
 import { type Device, type LinkEmulator, Sandbox, waitFor, waitForMount } from "../src/harness/index.ts";
 
 const RESUME_MS = 30_000;
@@ -64,7 +72,7 @@ describe("an agent that is killed while clients write", () => {
     await write(lost, 0, bytes);
     const stable = await createFile(client, root, "stable");
     await write(stable, 0, Buffer.from("stable"), STABLE.FILE_SYNC);
-    // In flight, and answered or not when it dies.
+    // Answered or not when it dies.
     void write(kept, 0, Buffer.alloc(200_000, "x")).catch(() => undefined);
     await device.killAgent();
     await waitFor(() => client.isClosed, 5000, "the end of the connection");

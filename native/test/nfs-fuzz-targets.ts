@@ -37,7 +37,7 @@ const TOO_LARGE: RequestResult = {
   keepsCache: false,
 };
 
-/** How long a request makes a file. */
+/** The size that a request gives to a file, at least. */
 function endOf({ sizeBytes, offset = 0, data }: { sizeBytes?: number; offset?: number; data?: Uint8Array }): number {
   return sizeBytes ?? (data === undefined ? 0 : offset + data.length);
 }

@@ -6,6 +6,8 @@ import { RecordSplitter } from "../../src/drive/nfs/wire/record-splitter.ts";
 import { waitUntil } from "../support/drive-rig.ts";
 import { type Asked, mountCall, nfsCall, readReply, recordOf } from "./nfs-calls.ts";
 
+export { NFS_PROC, STABLE, STATUS } from "../../src/drive/nfs/wire/constants.ts";
+
 /** A file handle as the codec has it. */
 export interface FileHandle {
   data: Uint8Array;
@@ -24,7 +26,7 @@ export class RawClient {
   readonly #path: string;
   readonly #socket;
   readonly #splitter = new RecordSplitter();
-  /** Who waits for an answer, by the number of the call. */
+  /** Callers that wait for an answer, by the number of the call. */
   readonly #waiting = new Map<number, (record: Buffer) => void>();
   #xid = 1;
   isClosed = false;

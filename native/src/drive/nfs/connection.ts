@@ -5,7 +5,7 @@ import { RecordSplitter } from "./wire/record-splitter.ts";
 
 export interface Answer {
   record: Buffer;
-  /** Who asked has shown something that this drive alone gives out: its path, or a file handle. */
+  /** The client has shown something that this drive alone gives out: its path, or a file handle. */
   isProof: boolean;
 }
 

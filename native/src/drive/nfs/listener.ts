@@ -22,7 +22,7 @@ export class Listener {
   readonly #server: Server;
   /** All connections, the oldest first. */
   readonly #sockets = new Set<Socket>();
-  /** Those that are not given up for others. */
+  /** Connections that are not given up for others. */
   readonly #proved = new WeakSet<Socket>();
   #hasRefused = false;
 
@@ -49,7 +49,7 @@ export class Listener {
 
   async #take(socket: Socket): Promise<void> {
     socket.on("error", () => undefined);
-    if (!this.#makeRoom()) {
+    if (!this.#takePlace()) {
       socket.destroy();
       return;
     }
@@ -70,8 +70,8 @@ export class Listener {
     socket.resume();
   }
 
-  /** Ends the oldest connection that has proved nothing, where there are too many; false: each has. */
-  #makeRoom(): boolean {
+  /** Has a place for one more connection: that of the oldest that has proved nothing, where all are taken. */
+  #takePlace(): boolean {
     if (this.#sockets.size < CONNECTIONS_MAX) return true;
     const oldest = [...this.#sockets].find((socket) => !this.#proved.has(socket));
     if (oldest === undefined) return false;

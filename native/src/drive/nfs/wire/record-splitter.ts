@@ -1,6 +1,6 @@
 // Record marking of RPC over TCP (RFC 5531, section 11): cuts a stream into records. Pure. Keeps no more than one
-// record's bytes, in memory that grows with what has come: neither a header nor many small pieces cost more. The codec's
-// own has no bounds.
+// record's bytes, in memory that grows with what has come: neither a header nor many small pieces cost more. The
+// codec's own has no bounds.
 import { FRAGMENTS_MAX, RECORD_BYTES_MAX } from "./bounds.ts";
 
 const LAST = 0x8000_0000;
