@@ -39,6 +39,7 @@ export default {
   modulePathIgnorePatterns: [
     "<rootDir>/native/build/",
     "<rootDir>/native/prebuilds/",
+    "<rootDir>/installers/out/",
     "<rootDir>/demo/",
     "<rootDir>/drive/",
   ],

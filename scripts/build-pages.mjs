@@ -55,6 +55,7 @@ async function buildPage(folder, title) {
   const out = join(pseudoFolder ?? ROOT, folder, "dist");
   await rm(out, { recursive: true, force: true });
   const { metafile } = await build({
+    absWorkingDir: ROOT,
     entryPoints: [join(ROOT, folder, "main.tsx")],
     outdir: join(out, "assets"),
     entryNames: "[name]-[hash]",
@@ -94,6 +95,17 @@ ${style}
 </html>
 `,
   );
+  await writeFile(join(out, "packages.json"), `${JSON.stringify(packagesIn(metafile), undefined, 2)}\n`);
+}
+
+/** Lists the folders of the npm packages of which something is in a page, for the notice of their licences. */
+function packagesIn({ outputs }) {
+  const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
+  const folders = inputs
+    .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+    .map(([path]) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0])
+    .filter((folder) => folder !== undefined);
+  return [...new Set(folders)].sort();
 }
 
 function isCurrent(folder) {

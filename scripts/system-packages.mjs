@@ -26,6 +26,11 @@ export function debianVersion() {
   return /^VERSION_ID="?(\d+)/m.exec(readFileSync("/etc/os-release", "utf8"))?.[1];
 }
 
+/** "bookworm" and the like; undefined where it does not say. */
+export function debianCodename() {
+  return /^VERSION_CODENAME=(\w+)/m.exec(readFileSync("/etc/os-release", "utf8"))?.[1];
+}
+
 /** Filters the names to those that are not installed. */
 export function missingDebianPackages(names) {
   const asked = spawnSync("dpkg-query", ["-W", "-f", "${Package} ${db:Status-Status}\n", ...names], {

@@ -7,3 +7,4 @@ export function ensureDebian(command: string, packages: readonly string[]): void
 export function ensureClang(): string;
 export function testElectron(): string | undefined;
 export function ensureTestElectron(): string;
+export function ensureDebianRoot(): string;

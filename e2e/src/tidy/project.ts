@@ -28,6 +28,7 @@ const NOT_ENTERED_PATHS = new Set([
   "app/ui/dist",
   "server/console/dist",
   "app/dist",
+  "installers/out",
 ]);
 const TEXT = /\.(ts|tsx|js|mjs|cjs|cc|h|json|md|txt|sh|css|html|cmake|hex)$|(^|\/)(\.ci\/run|\.[a-z]+)$/;
 

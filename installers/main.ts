@@ -1,0 +1,141 @@
+// Packs Runnel for Linux: `npm run pack -- deb`. Builds what is out of date, plans the tree, and makes the packages
+// that are asked for in installers/out, beside SHA256SUMS. The same commit makes the same bytes.
+import { createHash } from "node:crypto";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { packRpm, packTar, writeContainerfile } from "./src/archives.ts";
+import { packDeb, packDesktopDeb } from "./src/deb.ts";
+import { readManifest } from "./src/packages.ts";
+import { productTree } from "./src/product.ts";
+import { runTool } from "./src/run.ts";
+import { desktopTree, systemTree } from "./src/system.ts";
+import { type Release, type Tree, filesIn } from "./src/tree.ts";
+
+const ROOT = resolve(fileURLToPath(new URL("..", import.meta.url)));
+
+const USAGE = `Packs Runnel for Linux on x64.
+
+    npm run pack -- KIND… [--out FOLDER] [--version VERSION] [--electron FOLDER]
+
+KIND: deb        agent, command line and server, for Debian and its kin
+      desktop    the desktop app, a deb beside the first; needs Electron's folder
+      rpm        the same as deb, for Fedora and its kin
+      tar        the same, for any folder
+      container  tar, and the Containerfile of a server
+Packages are not signed. With RUNNEL_GPG_KEY=ID the list of their digests is (SHA256SUMS.asc).`;
+
+interface Packing {
+  release: Release;
+  product: Tree;
+  work: string;
+  out: string;
+  /** Folder of an Electron that somebody brings. */
+  electron: string | undefined;
+}
+
+const KINDS: Record<string, (packing: Packing) => string[]> = {
+  deb: ({ release, product, work, out }) => [packDeb(systemTree(ROOT, product), release, work, out)],
+  desktop: (packing) => [packDesktop(packing)],
+  rpm: ({ release, product, work, out }) => [packRpm(systemTree(ROOT, product), release, work, out)],
+  tar: ({ release, product, work, out }) => [packTar(product, release, work, out)],
+  container: ({ release, product, work, out }) => [
+    packTar(product, release, work, out),
+    writeContainerfile(release, out),
+  ],
+};
+
+function packDesktop({ release, work, out, electron }: Packing): string {
+  const folder = electron === undefined ? join(ROOT, "node_modules/electron/dist") : resolve(electron);
+  if (!existsSync(join(folder, "electron")))
+    throw new Error(`No Electron lies in ${folder}. npx install-electron fetches it; --electron names another place.`);
+  runTool(process.execPath, ["scripts/build-desktop.mjs", "--if-older"], { cwd: ROOT });
+  const files = filesIn(folder).map((path) => ({ path, isProgram: canRun(join(folder, path)) }));
+  const tree = desktopTree(ROOT, filesIn(join(ROOT, "app/dist")), { folder, files });
+  return packDesktopDeb(tree, release, work, out);
+}
+
+function canRun(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Time of the commit, unless the environment says one (reproducible-builds.org). */
+function epochSeconds(): number {
+  const text = process.env["SOURCE_DATE_EPOCH"] ?? runTool("git", ["log", "-1", "--format=%ct"], { cwd: ROOT });
+  const seconds = Number(text.trim());
+  if (!Number.isSafeInteger(seconds)) throw new Error(`${text.trim()} is no time. SOURCE_DATE_EPOCH is in seconds.`);
+  return seconds;
+}
+
+function prepare(): void {
+  runTool(process.execPath, ["native/build.mjs"], { cwd: ROOT });
+  runTool(process.execPath, ["scripts/build-pages.mjs", "--if-older"], { cwd: ROOT });
+}
+
+/** Lists the digests, and signs the list where a key is named. */
+function writeSums(paths: readonly string[], out: string): void {
+  const lines = paths.map((path) => `${sha256(path)}  ${basename(path)}\n`);
+  const sums = join(out, "SHA256SUMS");
+  writeFileSync(sums, lines.join(""));
+  process.stdout.write(lines.join(""));
+  const key = process.env["RUNNEL_GPG_KEY"];
+  rmSync(`${sums}.asc`, { force: true });
+  if (key) runTool("gpg", ["--batch", "--yes", "--local-user", key, "--armor", "--detach-sign", sums]);
+}
+
+function sha256(path: string): string {
+  return createHash("sha256").update(readFileSync(path)).digest("hex");
+}
+
+function main(): void {
+  const { positionals, values } = parseArgs({
+    allowPositionals: true,
+    options: { out: { type: "string" }, version: { type: "string" }, electron: { type: "string" } },
+  });
+  const kinds = positionals.map((name) => KINDS[name]);
+  if (kinds.length === 0 || kinds.includes(undefined)) {
+    console.error(USAGE);
+    process.exitCode = 2;
+    return;
+  }
+  if (process.platform !== "linux" || process.arch !== "x64")
+    throw new Error("This packs for Linux on x64, and there.");
+  const version = values.version ?? readManifest(ROOT).version;
+  if (!/^\d+\.\d+\.\d+$/.test(version)) throw new Error(`${version} is no version: write 1.2.3.`);
+  // Whoever packs may keep files from others; packages do not.
+  process.umask(0o022);
+  prepare();
+  const release = { version, epochSeconds: epochSeconds() };
+  const out = resolve(values.out ?? join(ROOT, "installers/out"));
+  mkdirSync(out, { recursive: true });
+  const work = mkdtempSync(join(out, ".work-"));
+  try {
+    const packing = { release, product: productTree(ROOT, release), work, out, electron: values.electron };
+    const paths = kinds.flatMap((pack) => pack?.(packing) ?? []);
+    writeSums(paths, out);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+try {
+  main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
+}

@@ -1,0 +1,2 @@
+export function hasCommand(name: string): boolean;
+export function isDebian(): boolean;
