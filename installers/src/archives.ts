@@ -7,7 +7,7 @@ import { CONFIGURATION, HOME, template } from "./system.ts";
 import { type Release, type Tree, filesIn, writeTree } from "./tree.ts";
 
 /** Processors differ in number; what xz makes of two threads does not. */
-const XZ = "xz -6 -T2";
+const XZ_THREADS = "-T2";
 
 /** Makes runnel-VERSION-1.x86_64.rpm. @returns its path */
 export function packRpm(tree: Tree, release: Release, work: string, out: string): string {
@@ -15,7 +15,12 @@ export function packRpm(tree: Tree, release: Release, work: string, out: string)
   const top = join(work, "rpm");
   writeTree(tree, stage, release);
   mkdirSync(join(top, "SPECS"), { recursive: true });
-  const words = { VERSION: release.version, STAGE: stage, FILES: rpmFiles(tree).join("\n") };
+  const words = {
+    VERSION: release.version,
+    STAGE: stage,
+    LEVEL: String(release.level),
+    FILES: rpmFiles(tree).join("\n"),
+  };
   const spec = join(top, "SPECS/runnel.spec");
   writeFileSync(spec, template("runnel.spec", words));
   const env = { SOURCE_DATE_EPOCH: String(release.epochSeconds) };
@@ -43,7 +48,7 @@ export function packTar(product: Tree, release: Release, work: string, out: stri
   const path = join(out, `${name}.tar.xz`);
   const owner = ["--owner=0", "--group=0", "--numeric-owner"];
   const same = ["--sort=name", "--format=gnu", `--mtime=@${release.epochSeconds}`, ...owner];
-  runTool("tar", [...same, "-I", XZ, "-cf", path, "-C", work, name]);
+  runTool("tar", [...same, "-I", `xz -${release.level} ${XZ_THREADS}`, "-cf", path, "-C", work, name]);
   rmSync(join(work, name), { recursive: true });
   return path;
 }

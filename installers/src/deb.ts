@@ -78,7 +78,7 @@ function pack(about: DebianPackage, tree: Tree, release: Release, work: string, 
   settle(stage, release.epochSeconds);
   const path = join(out, `${about.name}_${release.version}_${ARCHITECTURE}.deb`);
   const env = { SOURCE_DATE_EPOCH: String(release.epochSeconds) };
-  runTool("dpkg-deb", ["--root-owner-group", "-Zxz", "--build", stage, path], { env });
+  runTool("dpkg-deb", ["--root-owner-group", "-Zxz", `-z${release.level}`, "--build", stage, path], { env });
   rmSync(stage, { recursive: true });
   return path;
 }

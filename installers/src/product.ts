@@ -2,8 +2,8 @@
 // they need, the addons, the pages, the licences. It lies as in a clone, so that everything is found as it is there.
 //
 // The sources are shipped as they are, and Node strips their types: the same files that the tests ran, at the same
-// places relative to each other (a worker, a second process and the addons are found by them). After the first start
-// Node's compile cache has them without types and compiled, where a bundle is not faster (README.md has the figures).
+// places relative to each other (a worker, a second process and the addons are found by them). A bundle would start
+// faster (installers/README.md has the figures), and has to be told of each of these places.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { PAGES, PAGE_PACKAGES, notices } from "./notices.ts";

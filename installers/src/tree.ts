@@ -18,6 +18,8 @@ export interface Release {
   version: string;
   /** Time of every file in every package: that of the commit. */
   epochSeconds: number;
+  /** How hard xz tries, 0 to 9: whoever only tries a package out need not wait for a small one. */
+  level: number;
 }
 
 export const PROGRAM = 0o755;
@@ -53,7 +55,7 @@ export function filesIn(folder: string): string[] {
 }
 
 /** Writes the tree into a folder, which is made. */
-export function writeTree(tree: Tree, folder: string, { epochSeconds }: Release): void {
+export function writeTree(tree: Tree, folder: string, { epochSeconds }: Pick<Release, "epochSeconds">): void {
   mkdirSync(folder, { recursive: true });
   for (const [path, entry] of [...tree].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const to = join(folder, path);

@@ -12,6 +12,8 @@ const BEGIN = `set -e
 cd "$1"
 mount --bind . .
 cd "$1"
+# Mounts here are seen in namespaces that are made within, as on a system with systemd.
+mount --make-rshared .
 mount -t proc proc proc
 mount -t tmpfs -o mode=755 dev dev
 mount -t tmpfs -o mode=755 run run

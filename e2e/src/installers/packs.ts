@@ -18,7 +18,8 @@ export interface Pack {
 
 /** Makes packages of these kinds into a folder. @returns them in the order in which they were made */
 export async function pack(kinds: readonly string[], version: string, out: string): Promise<Pack[]> {
-  const args = ["installers/main.ts", ...kinds, "--version", version, "--out", out];
+  // Small packages are for who downloads them.
+  const args = ["installers/main.ts", ...kinds, "--version", version, "--level", "0", "--out", out];
   const { stdout, durationMs } = await mustRun(process.execPath, args, { cwd: ROOT, deadlineMs: PACK_MS });
   const lines = stdout.split("\n").filter((line) => line !== "");
   return Promise.all(

@@ -1,5 +1,6 @@
 // The service runnel-server without systemd: its command and its user from the unit, without any right of root, on a
-// file system that is read-only but for what the unit lets it write to.
+// file system that is read-only but for what the unit lets it write to. Drives that end outside end in its namespace
+// too, as under systemd.
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -12,7 +13,7 @@ const UNIT = "/usr/lib/systemd/system/runnel-server.service";
 const SERVE = `
 unit() { sed -n "s/^$1=//p" ${UNIT}; }
 install -d -m 750 -o runnel -g runnel /var/lib/runnel /var/cache/runnel
-exec unshare --mount --propagation private sh -ec '
+exec unshare --mount --propagation slave sh -ec '
 for folder in /var/lib/runnel /var/cache/runnel /srv; do mount --bind $folder $folder; done
 mount -o remount,bind,ro /
 mount -t tmpfs tmp /tmp
