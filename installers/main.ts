@@ -24,7 +24,7 @@ import { type Release, type Tree, filesIn } from "./src/tree.ts";
 
 const ROOT = resolve(fileURLToPath(new URL("..", import.meta.url)));
 
-/** Half a minute of a processor, and two thirds of what level 0 makes. */
+/** The level of xz that dpkg-deb takes by itself. */
 const LEVEL = "6";
 
 const USAGE = `Packs Runnel for Linux on x64.

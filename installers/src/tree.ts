@@ -18,7 +18,7 @@ export interface Release {
   version: string;
   /** Time of every file in every package: that of the commit. */
   epochSeconds: number;
-  /** How hard xz tries, 0 to 9: whoever only tries a package out need not wait for a small one. */
+  /** Level of xz, 0 to 9: whoever only tries a package out need not wait for a small one. */
   level: number;
 }
 
