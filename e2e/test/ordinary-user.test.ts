@@ -109,6 +109,27 @@ runnel stop`);
     90_000,
   );
 
+  testAsUser(
+    `hears what keeps a drive from being unmounted, where that is no program${shown}`,
+    async () => {
+      // A system may lack /etc/mtab, by which fusermount3 finds whose the drive is.
+      const etc = sandbox.path("etc");
+      writeFileSync(sandbox.path("served", "file"), "still there\n");
+      const ran = await asUser(
+        `runnel mount "$URL" drive > mounted; runnel unmount drive --json; code=$?; cat drive/file > seen; exit $code`,
+        `mount --bind ${sandbox.path("fuse")} /dev/fuse
+cp -a /etc ${etc}; rm -f ${etc}/mtab; mount --bind ${etc} /etc`,
+      );
+      expect(refusalOf(ran)).toEqual({
+        code: 1,
+        kind: "Unavailable",
+        sentence: "fusermount3 did not unmount the drive: failed to open /etc/mtab: No such file or directory.",
+      });
+      expect(readFileSync(sandbox.path("user", "seen"), "utf8")).toBe("still there\n");
+    },
+    60_000,
+  );
+
   const NO_DEVICE =
     "mount -t tmpfs none /dev; for n in null:3 zero:5 random:8 urandom:9; do mknod -m 666 /dev/${n%:*} c 1 ${n#*:}; done";
   testAsUser.each<[string, string, string | undefined, number, string, string]>([

@@ -26,6 +26,8 @@ mknod -m 666 dev/tty c 5 0
 mknod -m 666 dev/fuse c 10 229
 mkdir -m 1777 dev/shm
 ln -s /proc/self/fd dev/fd
+# As systemd makes it: fusermount3 finds there whose a drive is.
+ln -sf ../proc/self/mounts etc/mtab
 echo ready
 # The first process takes in those whose parents have gone.
 while :; do sleep 1000 & wait $!; done`;

@@ -1,4 +1,5 @@
 // Makes packages as a person does, by the command, and looks into them with the tools of their systems.
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
@@ -9,6 +10,8 @@ import { mustRun } from "../harness/index.ts";
 
 const ROOT = resolve(fileURLToPath(new URL("../../..", import.meta.url)));
 const PACK_MS = 300_000;
+/** The same time for all, whatever is committed while the tests run. */
+const EPOCH = execFileSync("git", ["log", "-1", "--format=%ct"], { cwd: ROOT, encoding: "utf8" }).trim();
 
 export interface Pack {
   path: string;
@@ -20,7 +23,11 @@ export interface Pack {
 export async function pack(kinds: readonly string[], version: string, out: string): Promise<Pack[]> {
   // Small packages are for who downloads them.
   const args = ["installers/main.ts", ...kinds, "--version", version, "--level", "0", "--out", out];
-  const { stdout, durationMs } = await mustRun(process.execPath, args, { cwd: ROOT, deadlineMs: PACK_MS });
+  const { stdout, durationMs } = await mustRun(process.execPath, args, {
+    cwd: ROOT,
+    env: { ...process.env, SOURCE_DATE_EPOCH: EPOCH },
+    deadlineMs: PACK_MS,
+  });
   const lines = stdout.split("\n").filter((line) => line !== "");
   return Promise.all(
     lines.map(async (line) => {

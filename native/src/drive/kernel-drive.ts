@@ -49,7 +49,7 @@ class KernelDrive extends AgentSide implements Drive {
         } else if (item.op === "committed") {
           this.committedAll(item.ticket, item.kind);
         } else {
-          this.#endClose(item.isDone);
+          this.#endClose(item);
         }
       },
     });
@@ -62,7 +62,8 @@ class KernelDrive extends AgentSide implements Drive {
     this.#starting = undefined;
   }
 
-  #endClose(isDone: boolean): void {
+  /** `problem`: a sentence, or "" when programs use the drive. */
+  #endClose({ isDone, problem }: { isDone: boolean; problem: string }): void {
     const closing = this.#closing;
     this.#closing = undefined;
     this.#state = isDone ? "closed" : "mounted";
@@ -71,7 +72,9 @@ class KernelDrive extends AgentSide implements Drive {
       closing?.resolve();
     } else {
       closing?.reject(
-        new RunnelError("Busy", "unmount", "Programs use the drive: close their files and windows, then try again."),
+        problem === ""
+          ? new RunnelError("Busy", "unmount", "Programs use the drive: close their files and windows, then try again.")
+          : new RunnelError("Unavailable", "unmount", problem),
       );
     }
   }

@@ -20,6 +20,11 @@ class KernelFront {
     bool replaces_dead = false;  // at the mount point there is a mount whose process has ended
   };
 
+  struct Ending {
+    bool is_done = false;
+    std::string problem;  // a sentence for a person when the system failed; "" when programs use the mount
+  };
+
   // Must not run before Close or EndNow has ended the mount, or Start has failed.
   virtual ~KernelFront() = default;
 
@@ -27,9 +32,9 @@ class KernelFront {
   // Mounts and starts the threads. An empty string, or a sentence for a person. The notice kReady follows, or
   // kUnmounted.
   virtual std::string Start() = 0;
-  // Calls `done` on a thread of its own: true when unmounted and all threads but that one have ended; false when
-  // programs use the mount. Not while another close is under way.
-  virtual void Close(bool force, std::function<void(bool)> done) = 0;
+  // Calls `done` on a thread of its own: is_done when unmounted and all threads but that one have ended; else the mount
+  // goes on as before. Not while another close is under way.
+  virtual void Close(bool force, std::function<void(Ending)> done) = 0;
   // Ends the mount on the caller's thread, whoever uses it, for when nobody is left to answer. Waits for all threads.
   virtual void EndNow() = 0;
 };

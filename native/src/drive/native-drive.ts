@@ -16,7 +16,7 @@ import { loadAddon } from "../load.ts";
 /** Items that stay in here. */
 type InternalItem =
   | { op: "ready" }
-  | { op: "ended"; isDone: boolean }
+  | { op: "ended"; isDone: boolean; problem: string }
   | { op: "committed"; ticket: number; kind: ErrorKind | "" };
 
 /** Items of the native queue: requests and notices in order, and what stays in here. */

@@ -219,7 +219,10 @@ Napi::Object ToObject(Napi::Env env, const drive::Notice& notice) {
     set.Id("node", notice.node);
   }
   if (notice.type == drive::Notice::kUnmounted) set.String("reason", notice.reason);
-  if (notice.type == drive::Notice::kEnded) set.Bool("isDone", notice.id != 0);
+  if (notice.type == drive::Notice::kEnded) {
+    set.Bool("isDone", notice.id != 0);
+    set.String("problem", notice.reason);
+  }
   if (notice.type == drive::Notice::kCommitted) {
     set.Id("ticket", notice.id);
     set.String("kind", drive::NameOf(notice.error));

@@ -213,8 +213,8 @@ Napi::Value DriveObject::Start(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value DriveObject::Close(const Napi::CallbackInfo& info) {
-  kernel_->Close(info[0].ToBoolean(), [this](bool is_done) {
-    core().Notify({drive::Notice::kEnded, is_done ? 1u : 0u, 0, {}});
+  kernel_->Close(info[0].ToBoolean(), [this](drive::KernelFront::Ending ending) {
+    core().Notify({drive::Notice::kEnded, ending.is_done ? 1u : 0u, 0, std::move(ending.problem)});
   });
   return info.Env().Undefined();
 }

@@ -193,17 +193,18 @@ void FuseFront::Invalidate() {
 bool FuseFront::IsMounted() const { return !device_.empty() && DeviceAt(mountpoint_) == device_; }
 
 // Runs on the closer's thread: the kernel may write back pages and release files through our servers meanwhile.
-bool FuseFront::CloseNow(bool force) {
+KernelFront::Ending FuseFront::CloseNow(bool force) {
   is_closing_ = true;
   if (IsMounted()) {
     if (force) core_.End();
-    if (!UnmountAt(mountpoint_, force) && !force && IsMounted()) {
+    Ending ending = UnmountAt(mountpoint_, force);
+    if (!ending.is_done && !force && IsMounted()) {
       is_closing_ = false;
-      return false;
+      return ending;
     }
   }
   StopThreads();
-  return true;
+  return {true, ""};
 }
 
 void FuseFront::StopThreads() {
@@ -236,7 +237,7 @@ void FuseFront::StopThreads() {
   core_.DropContents();
 }
 
-void FuseFront::Close(bool force, std::function<void(bool)> done) {
+void FuseFront::Close(bool force, std::function<void(Ending)> done) {
   if (closer_.joinable()) closer_.join();  // it found programs, and said so
   closer_ = StartThread([this, force, done = std::move(done)] { done(CloseNow(force)); });
 }

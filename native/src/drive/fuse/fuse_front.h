@@ -38,7 +38,7 @@ class FuseFront final : public Front, public KernelFront {
   CallerWatch& signalled() { return signalled_; }
 
   std::string Start() override;
-  void Close(bool force, std::function<void(bool)> done) override;
+  void Close(bool force, std::function<void(Ending)> done) override;
   void EndNow() override;
 
   void OnInit();
@@ -71,7 +71,7 @@ class FuseFront final : public Front, public KernelFront {
   std::string CheckMountpoint() const;
   // Returns true while our mount is at the mountpoint.
   bool IsMounted() const;
-  bool CloseNow(bool force);
+  Ending CloseNow(bool force);
   void StopThreads();
 
   const Settings settings_;

@@ -34,7 +34,7 @@ bool MountOver(const KernelFront::Settings& settings, const std::string& mountpo
 void SetSessionIo(fuse_session* session);
 // The mount on top at a place, by a name that no other mount has, or "".
 std::string DeviceAt(const std::string& mountpoint);
-bool UnmountAt(const std::string& mountpoint, bool force);
+KernelFront::Ending UnmountAt(const std::string& mountpoint, bool force);
 
 }  // namespace runnel::drive
 

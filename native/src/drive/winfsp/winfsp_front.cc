@@ -304,9 +304,9 @@ void WinfspFront::StopThreads() {
   worker_.join();
 }
 
-void WinfspFront::Close(bool force, std::function<void(bool)> done) {
+void WinfspFront::Close(bool force, std::function<void(Ending)> done) {
   if (closer_.joinable()) closer_.join();  // it found programs, and said so
-  closer_ = std::thread([this, force, done = std::move(done)] { done(CloseNow(force)); });
+  closer_ = std::thread([this, force, done = std::move(done)] { done({CloseNow(force), ""}); });
 }
 
 void WinfspFront::EndNow() {

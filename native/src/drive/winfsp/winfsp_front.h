@@ -56,7 +56,7 @@ class WinfspFront final : public Front, public KernelFront {
   bool is_read_only() const { return settings_.is_read_only; }
 
   std::string Start() override;
-  void Close(bool force, std::function<void(bool)> done) override;
+  void Close(bool force, std::function<void(Ending)> done) override;
   void EndNow() override;
 
   // Openings that WinFsp holds of us. Add takes the lookup of the id; Remove lets everything go.

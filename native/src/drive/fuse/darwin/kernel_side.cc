@@ -6,6 +6,9 @@
 #include <sys/param.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <system_error>
+
 namespace runnel::drive {
 namespace {
 
@@ -67,8 +70,10 @@ std::string DeviceAt(const std::string& mountpoint) {
   return found;
 }
 
-bool UnmountAt(const std::string& mountpoint, bool force) {
-  return unmount(mountpoint.c_str(), force ? MNT_FORCE : 0) == 0;
+KernelFront::Ending UnmountAt(const std::string& mountpoint, bool force) {
+  if (unmount(mountpoint.c_str(), force ? MNT_FORCE : 0) == 0) return {true, ""};
+  if (errno == EBUSY) return {false, ""};
+  return {false, "macOS did not unmount the drive: " + std::generic_category().message(errno) + "."};
 }
 
 }  // namespace runnel::drive

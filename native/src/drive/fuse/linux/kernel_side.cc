@@ -11,11 +11,14 @@
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 
 extern char** environ;
 
 namespace runnel::drive {
 namespace {
+
+constexpr const char* kNoFusermount = "fusermount3 is missing or may not be run: install the package `fuse3`.";
 
 // Names in mountinfo have blanks and backslashes as octal numbers.
 std::string Unescape(const std::string& text) {
@@ -38,6 +41,51 @@ bool IsInstalled(const std::string& program) {
     if (!folder.empty() && access((folder + "/" + program).c_str(), X_OK) == 0) return true;
   }
   return false;
+}
+
+struct Ran {
+  bool has_run = false;
+  bool is_fine = false;
+  std::string said;  // on standard error
+};
+
+// Waits for its end. `arguments` begin with its name and end with a null pointer.
+Ran RunProgram(const std::vector<const char*>& arguments) {
+  int ends[2] = {};
+  if (pipe2(ends, O_CLOEXEC) != 0) return {};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+  pid_t child = 0;
+  Ran ran;
+  ran.has_run =
+      posix_spawnp(&child, arguments[0], &actions, nullptr, const_cast<char* const*>(arguments.data()), environ) == 0;
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  if (ran.has_run) {
+    char bytes[512];
+    for (ssize_t count = 0; (count = read(ends[0], bytes, sizeof(bytes))) != 0;) {
+      if (count > 0) ran.said.append(bytes, static_cast<size_t>(count));
+      if (count < 0 && errno != EINTR) break;
+    }
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    ran.is_fine = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  close(ends[0]);
+  return ran;
+}
+
+// "PROGRAM: failed to open /etc/mtab: REASON\n" without the program. It has no other way of saying why.
+std::string ReasonIn(const std::string& said) {
+  const std::string line = said.substr(0, said.find('\n'));
+  const size_t begin = line.find(": ");
+  return begin == std::string::npos ? line : line.substr(begin + 2);
+}
+
+KernelFront::Ending EndingFor(const std::string& by, const std::string& reason) {
+  if (reason.ends_with(std::generic_category().message(EBUSY))) return {false, ""};
+  return {false, by + " did not unmount the drive: " + (reason.empty() ? "it does not say why" : reason) + "."};
 }
 
 }  // namespace
@@ -65,7 +113,7 @@ std::string WhyNotMounted() {
   if (geteuid() != 0) {
     if (access("/dev/fuse", R_OK | W_OK) != 0)
       return "This user may not open /dev/fuse: let an administrator grant it, usually with `chmod 666 /dev/fuse`.";
-    if (!IsInstalled("fusermount3")) return "fusermount3 is missing or may not be run: install the package `fuse3`.";
+    if (!IsInstalled("fusermount3")) return kNoFusermount;
   }
   return "FUSE could not mount here: the last lines of the agent's log say why.";
 }
@@ -107,15 +155,14 @@ std::string DeviceAt(const std::string& mountpoint) {
   return found;
 }
 
-bool UnmountAt(const std::string& mountpoint, bool force) {
-  if (geteuid() == 0) return umount2(mountpoint.c_str(), UMOUNT_NOFOLLOW | (force ? MNT_DETACH : 0)) == 0;
-  const char* arguments[] = {"fusermount3", "-u", "-q", mountpoint.c_str(), force ? "-z" : nullptr, nullptr};
-  pid_t child = 0;
-  if (posix_spawnp(&child, arguments[0], nullptr, nullptr, const_cast<char* const*>(arguments), environ) != 0)
-    return false;
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+KernelFront::Ending UnmountAt(const std::string& mountpoint, bool force) {
+  if (geteuid() == 0) {
+    if (umount2(mountpoint.c_str(), UMOUNT_NOFOLLOW | (force ? MNT_DETACH : 0)) == 0) return {true, ""};
+    return EndingFor("The system", std::generic_category().message(errno));
+  }
+  const Ran ran = RunProgram({"fusermount3", "-u", mountpoint.c_str(), force ? "-z" : nullptr, nullptr});
+  if (!ran.has_run) return {false, kNoFusermount};
+  return ran.is_fine ? KernelFront::Ending{true, ""} : EndingFor("fusermount3", ReasonIn(ran.said));
 }
 
 }  // namespace runnel::drive
