@@ -9,13 +9,16 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { ensureDebian } from "../scripts/tools.mjs";
 import { packRpm, packTar, writeContainerfile } from "./src/archives.ts";
 import { packDeb, packDesktopDeb } from "./src/deb.ts";
+import { FEED_FILE, type FeedSigner, signFeed, signerOf } from "./src/feed.ts";
 import { readManifest } from "./src/packages.ts";
 import { productTree } from "./src/product.ts";
 import { runTool } from "./src/run.ts";
@@ -36,7 +39,9 @@ KIND: deb        agent, command line and server, for Debian and its kin
       rpm        the same as deb, for Fedora and its kin
       tar        the same, for any folder
       container  tar, and the Containerfile of a server
-Packages are not signed. With RUNNEL_GPG_KEY=ID the list of their digests is (SHA256SUMS.asc).`;
+Packages are not signed. With RUNNEL_GPG_KEY=ID the list of their digests is (SHA256SUMS.asc). With
+RUNNEL_UPDATE_KEY=FILE (PEM, Ed25519) and RUNNEL_UPDATE_URL=URL packages look for updates there, and updates.json is
+written and signed for that place.`;
 
 interface Packing {
   release: Release;
@@ -48,9 +53,15 @@ interface Packing {
 }
 
 const KINDS: Record<string, (packing: Packing) => string[]> = {
-  deb: ({ release, product, work, out }) => [packDeb(systemTree(ROOT, product), release, work, out)],
+  deb: ({ release, product, work, out }) => {
+    ensureDebian("dpkg-shlibdeps", ["dpkg-dev"]);
+    return [packDeb(systemTree(ROOT, product), release, work, out)];
+  },
   desktop: (packing) => [packDesktop(packing)],
-  rpm: ({ release, product, work, out }) => [packRpm(systemTree(ROOT, product), release, work, out)],
+  rpm: ({ release, product, work, out }) => {
+    ensureDebian("rpmbuild", ["rpm"]);
+    return [packRpm(systemTree(ROOT, product), release, work, out)];
+  },
   tar: ({ release, product, work, out }) => [packTar(product, release, work, out)],
   container: ({ release, product, work, out }) => [
     packTar(product, release, work, out),
@@ -101,6 +112,18 @@ function writeSums(paths: readonly string[], out: string): void {
   if (key) runTool("gpg", ["--batch", "--yes", "--local-user", key, "--armor", "--detach-sign", sums]);
 }
 
+/** An old list would speak of packages that are gone. */
+function writeFeed(paths: readonly string[], release: Release, signer: FeedSigner | undefined, out: string): void {
+  rmSync(join(out, FEED_FILE), { force: true });
+  if (signer === undefined) return;
+  const packages = paths.map((path) => ({
+    name: basename(path),
+    sizeBytes: statSync(path).size,
+    sha256: sha256(path),
+  }));
+  writeFileSync(join(out, FEED_FILE), signFeed(release, packages, signer));
+}
+
 function sha256(path: string): string {
   return createHash("sha256").update(readFileSync(path)).digest("hex");
 }
@@ -134,9 +157,12 @@ function main(): void {
   mkdirSync(out, { recursive: true });
   const work = mkdtempSync(join(out, ".work-"));
   try {
-    const packing = { release, product: productTree(ROOT, release), work, out, electron: values.electron };
+    const signer = signerOf(process.env);
+    const product = productTree(ROOT, release, signer?.place);
+    const packing = { release, product, work, out, electron: values.electron };
     const paths = kinds.flatMap((pack) => pack?.(packing) ?? []);
     writeSums(paths, out);
+    writeFeed(paths, release, signer, out);
   } finally {
     rmSync(work, { recursive: true, force: true });
   }

@@ -3,6 +3,7 @@ export function ensureZig(): string;
 export function ensureWinFspHeaders(): string;
 export function ensureWindowsNode(): string;
 export function ensureWine(): NodeJS.ProcessEnv;
+export function ensureActionlint(): string;
 export function ensureDebian(command: string, packages: readonly string[]): void;
 export function ensureClang(): string;
 export function testElectron(): string | undefined;

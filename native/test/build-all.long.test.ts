@@ -9,6 +9,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { ensureZig, ZIG_CACHE } from "../../scripts/tools.mjs";
+import { ABSENT_ON_WINDOWS } from "./plain/absent.ts";
 import { runOnWindows } from "./plain/windows.ts";
 import { readMachO } from "./support/mach-o.ts";
 import { buildWinFspStandIn } from "./support/winfsp-stand-in.ts";
@@ -132,30 +133,6 @@ describe.each([
   });
 });
 
-/** Tests that fail there because something is missing, each with what. A test that matches must fail. */
-const ABSENT: readonly [title: RegExp, why: string][] = [
-  [/opens regular files only|lists every name once|may itself be reached by symlinks/, "no symlinks are made"],
-  [/keeps symlinks as they are|changes a final symlink itself|lists no folder through/, "no symlinks are made"],
-  [/follows no symlink on the way/, "no symlinks are made"],
-  [/handles › are of anything/, "no fifos are made"],
-  [/exactly the permissions asked for|makes it with its parents|only where it need not have/, "no modes are kept"],
-  [/to the nanosecond/, "times are kept to 100 ns"],
-  [/replaces, keeps or exchanges|both for an exchange|exchanges a file and a folder/, "nothing is exchanged"],
-  [/› extended attributes › are set/, "there are none"],
-  [/› watching ›/, "nothing is watched"],
-  [/keeps serving a file that has lost its name|handles › are not used again/, "Wine's file system, not Windows'"],
-  [/cuts real files as/, "it cuts an addon that is built here"],
-  [/holes are told, made and kept|holes take no blocks/, "Wine's file system, not Windows'"],
-  [/unsaved bytes is committed when the drive closes/, "Wine keeps the name of an open file that was removed"],
-  [/WinFsp drive.*gives a file a second name/, "a network drive has no hard links"],
-  [/WinFsp drive.*truncate by path/, "a file is opened to be cut, and saved at its close"],
-  [/WinFsp drive.*a failed close has been told/, "a close cannot fail"],
-  [/WinFsp drive.*a program may give up/, "nobody is told of it"],
-  [/WinFsp drive.*holes are of whole blocks/, "programs cannot ask for them"],
-  [/WinFsp drive.*› (of )?extended attributes/, "WinFsp carries 16 KiB a file, none empty, names without case"],
-  [/longer than the system's limit for one call/, "Wine's file system, not Windows'"],
-];
-
 const TESTS = [
   ...["chunk", "codec", "digest", "disk", "disk-windows", "drive-memory", "drive-winfsp", "executor", "rechunk"].map(
     (name) => `native/test/${name}.test.ts`,
@@ -170,11 +147,11 @@ test(
     const results = await runOnWindows(folder, TESTS, WINDOWS_MS, [buildWinFspStandIn()]).finally(() => {
       rmSync(folder, { recursive: true });
     });
-    const isAbsent = (title: string): boolean => ABSENT.some(([absent]) => absent.test(title));
+    const isAbsent = (title: string): boolean => ABSENT_ON_WINDOWS.some(({ absent }) => absent.test(title));
     const ran = results.filter(({ outcome }) => outcome !== "skipped");
     expect(ran.filter(({ title, outcome }) => outcome !== "passed" && !isAbsent(title))).toEqual([]);
     expect(ran.filter(({ title, outcome }) => outcome === "passed" && isAbsent(title))).toEqual([]);
-    const unneeded = ABSENT.filter(([absent]) => !ran.some(({ title }) => absent.test(title)));
+    const unneeded = ABSENT_ON_WINDOWS.filter(({ absent }) => !ran.some(({ title }) => absent.test(title)));
     expect(unneeded).toEqual([]);
     expect(ran.length).toBeGreaterThan(200);
   },

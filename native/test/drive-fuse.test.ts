@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { LIMITS } from "@runnel/shared";
 import { driveContract } from "./support/drive-contract.ts";
-import { canMount, fuseRig, refusedStart, type FuseRig } from "./support/fuse-rig.ts";
+import { fuseRig, refusedStart, type FuseRig } from "./support/fuse-rig.ts";
+import { canMount } from "./support/mount-place.ts";
 
 const { O_RDONLY, O_RDWR, O_CREAT } = constants;
 const EFBIG = 27;
@@ -22,10 +23,14 @@ async function refusal(mountpoint: string): Promise<string> {
   return message;
 }
 
-// The suite below says that it was skipped where /dev/fuse is not for this user.
-if (canMount()) driveContract("fuse drive", fuseRig);
+// The suites below say that they were skipped where /dev/fuse is not for this user. On macOS and Windows this is the
+// drive of macFUSE and of WinFsp, where they are installed.
+if (canMount()) driveContract("a kernel's drive", fuseRig);
 
-(canMount() ? describe : describe.skip)("a mount", () => {
+// Needs the shell and the sentences of Linux.
+const canMountOnLinux = canMount() && process.platform === "linux";
+
+(canMountOnLinux ? describe : describe.skip)("a mount", () => {
   let rig: FuseRig;
 
   beforeEach(async () => {
@@ -184,7 +189,7 @@ if (canMount()) driveContract("fuse drive", fuseRig);
   });
 });
 
-(canMount() ? describe : describe.skip)("what start() refuses", () => {
+(canMountOnLinux ? describe : describe.skip)("what start() refuses", () => {
   test("a mount point that is missing, a file, or not empty, in a sentence", async () => {
     const folder = await mkdtemp(join(tmpdir(), "runnel-refused-"));
     await writeFile(join(folder, "file"), "");

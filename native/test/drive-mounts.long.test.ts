@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "@jest/globals";
-import { OWN_NAMESPACE, canMount } from "./support/fuse-rig.ts";
+import { OWN_NAMESPACE } from "./support/fuse-rig.ts";
+import { canMount } from "./support/mount-place.ts";
 
 const ROUNDS = 1000;
 const DEADLINE_S = "500";

@@ -157,6 +157,28 @@ const calls = {
   },
 } satisfies Record<string, (...args: never[]) => Promise<unknown>>;
 
+/** Numbers of Linux, which the contract says, for what Node names alike on every system. */
+const NUMBERS: Readonly<Record<string, number>> = {
+  ENOENT: 2,
+  EIO: 5,
+  EACCES: 13,
+  EEXIST: 17,
+  EXDEV: 18,
+  ENOTDIR: 20,
+  EISDIR: 21,
+  EINVAL: 22,
+  EFBIG: 27,
+  ENOSPC: 28,
+  EROFS: 30,
+  ENAMETOOLONG: 36,
+  ENOTEMPTY: 39,
+  ELOOP: 40,
+};
+
+function numberOf({ errno = 0, code = "" }: NodeJS.ErrnoException): number {
+  return process.platform === "linux" ? -errno : (NUMBERS[code] ?? -errno);
+}
+
 interface Call {
   id: number;
   method: keyof typeof calls;
@@ -167,8 +189,7 @@ process.on("message", ({ id, method, args }: Call) => {
   const call = calls[method] as (...args: unknown[]) => Promise<unknown>;
   call(...args).then(
     (result) => process.send?.({ id, result }),
-    (error: NodeJS.ErrnoException) =>
-      process.send?.({ id, error: { message: error.message, errno: error.errno === undefined ? 0 : -error.errno } }),
+    (error: NodeJS.ErrnoException) => process.send?.({ id, error: { message: error.message, errno: numberOf(error) } }),
   );
 });
 process.on("disconnect", () => process.exit(0));

@@ -1,15 +1,18 @@
 // Serves a mount with the fake agent behind it. A process of its own: it never touches its mount, and whoever does must
 // not be it. Over IPC: {id, method, args} → {id, result} or {id, error}.
 import { mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { kernelDrive, type DriveSettings } from "../../drive.ts";
+import { join, parse } from "node:path";
+import { kernelDrive, WINDOWS_PERSON, type DriveSettings } from "../../drive.ts";
 import { FakeAgent } from "./fake-agent.ts";
 
 const [mountpoint = "", folder = "", settingsJson = "{}"] = process.argv.slice(2);
-process.chdir("/");
+process.chdir(parse(process.cwd()).root);
 
-/** CLOCK_BOOTTIME to a hundredth. */
-const bootMs = (): number => Number(readFileSync("/proc/uptime", "utf8").split(" ")[0]) * 1000;
+/** The clock that the drive has: CLOCK_BOOTTIME to a hundredth, or on other systems that of Node. */
+const bootMs = (): number =>
+  process.platform === "linux"
+    ? Number(readFileSync("/proc/uptime", "utf8").split(" ")[0]) * 1000
+    : Number(process.hrtime.bigint()) / 1e6;
 
 const overlayFolder = join(folder, "overlay");
 mkdirSync(overlayFolder, { recursive: true });
@@ -24,7 +27,8 @@ const settings: DriveSettings = {
   ...(JSON.parse(settingsJson) as Partial<DriveSettings>),
 };
 
-const fake = new FakeAgent(kernelDrive(settings), join(folder, "cache"), bootMs);
+const person = process.platform === "win32" ? WINDOWS_PERSON : undefined;
+const fake = new FakeAgent(kernelDrive(settings), join(folder, "cache"), bootMs, person);
 
 interface Call {
   id: number;

@@ -2,27 +2,19 @@
 // where we may make one. The test's process never touches the mount. A watchdog ends what hangs: it aborts the kernel's
 // connection, then kills.
 import { spawn, type ChildProcess } from "node:child_process";
-import { accessSync, constants, existsSync, readFileSync, writeFileSync } from "node:fs";
-import { mkdir, mkdtemp, rm, rmdir } from "node:fs/promises";
+import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { type MountPlace, newMountPlace } from "./mount-place.ts";
 import { RIG_SETTINGS, waitUntil, type Agent, type DriveRig, type RigSettings, type TestProgram } from "./drive-rig.ts";
 
 const CALL_TIMEOUT_MS = 20_000;
 const EXIT_TIMEOUT_MS = 5_000;
 
-/** Returns true where this machine and user can mount. */
-export function canMount(): boolean {
-  try {
-    accessSync("/dev/fuse", constants.R_OK | constants.W_OK);
-    return existsSync(fileURLToPath(new URL("../../build/drive.node", import.meta.url)));
-  } catch {
-    return false;
-  }
-}
-
-const isRoot = process.getuid?.() === 0;
+const isLinux = process.platform === "linux";
+const isRoot = isLinux && process.getuid?.() === 0;
 /** Before a command: what it mounts is seen by nobody else, and goes with it. */
 export const OWN_NAMESPACE: readonly string[] = isRoot ? ["unshare", "-m", "--propagation", "private"] : [];
 
@@ -118,7 +110,7 @@ export interface FuseRig extends DriveRig {
 
 interface Parts {
   folder: string;
-  mountpoint: string;
+  place: MountPlace;
   server: Remote;
   inside: string[];
 }
@@ -127,21 +119,20 @@ const script = (name: string): string => fileURLToPath(new URL(name, import.meta
 
 async function startServer(settings: object): Promise<Parts> {
   const folder = await mkdtemp(join(tmpdir(), "runnel-fuse-"));
-  const mountpoint = join(folder, "mount");
-  await mkdir(mountpoint);
-  const serve = [process.execPath, script("drive-server.ts"), mountpoint, folder, JSON.stringify(settings)];
+  const place = await newMountPlace(folder);
+  const serve = [process.execPath, script("drive-server.ts"), place.mountpoint, folder, JSON.stringify(settings)];
   const server = new Remote([...OWN_NAMESPACE, ...serve]);
   await server.ready;
   // unshare executes the server in place, so its id is the server's.
   const inside = isRoot ? ["nsenter", "-t", String(server.child.pid), "-m", "--"] : [];
-  return { folder, mountpoint, server, inside };
+  return { folder, place, server, inside };
 }
 
 /** The mount's connection to the kernel ends: every call on it fails at once. */
-function abortConnection({ server, mountpoint }: Parts): void {
+function abortConnection({ server, place }: Parts): void {
   try {
     const mounts = readFileSync(`/proc/${server.child.pid}/mountinfo`, "utf8");
-    const line = mounts.split("\n").find((each) => each.split(" ")[4] === mountpoint);
+    const line = mounts.split("\n").find((each) => each.split(" ")[4] === place.mountpoint);
     const minor = line?.split(" ")[2]?.split(":")[1];
     if (minor !== undefined) writeFileSync(`/sys/fs/fuse/connections/${minor}/abort`, "1");
   } catch {
@@ -150,27 +141,27 @@ function abortConnection({ server, mountpoint }: Parts): void {
 }
 
 async function tearDown(parts: Parts, others: Remote[]): Promise<void> {
-  const { server, folder, mountpoint, inside } = parts;
+  const { server, folder, place, inside } = parts;
   if (server.child.exitCode === null && server.child.signalCode === null) {
     await Promise.race([server.call("close", [true]), server.exited]).catch(() => abortConnection(parts));
-    if (!isRoot) spawn("fusermount3", ["-u", "-q", "-z", mountpoint], { stdio: "ignore" });
+    if (isLinux && !isRoot) spawn("fusermount3", ["-u", "-q", "-z", place.mountpoint], { stdio: "ignore" });
   }
   for (const other of others) await other.end("SIGKILL");
   void inside;
   if (!(await server.end("SIGTERM"))) await server.end("SIGKILL");
-  // Outside the namespace the mountpoint is, and always was, an empty folder: rmdir proves it before anything is
-  // removed below it.
-  await rmdir(mountpoint);
+  // Before anything is removed below it.
+  await place.leave();
   await rm(folder, { recursive: true, force: true });
 }
 
 export async function fuseRig(changes: Partial<RigSettings> = {}): Promise<FuseRig> {
   const parts = await startServer({ ...RIG_SETTINGS, ...changes });
-  const { server, inside, mountpoint } = parts;
+  const { server, inside, place } = parts;
+  const { mountpoint, root } = place;
   const others: Remote[] = [];
   try {
     await server.call("start", []);
-    const user = new Remote([...inside, process.execPath, script("drive-program.ts"), mountpoint]);
+    const user = new Remote([...inside, process.execPath, script("drive-program.ts"), root]);
     others.push(user);
     await user.ready;
     const agent = proxy<Agent>(server);
@@ -189,7 +180,7 @@ export async function fuseRig(changes: Partial<RigSettings> = {}): Promise<FuseR
       serverExited: server.exited,
       readOften: (path, forMs) => user.call("readOften", [path, forMs]) as Promise<{ count: number; seen: string[] }>,
       openInterrupted: async (path) => {
-        const [command = "", ...args] = [...inside, "cat", join(mountpoint, path)];
+        const [command = "", ...args] = [...inside, "cat", join(root, path)];
         const child = spawn(command, args, { cwd: "/", stdio: "ignore" });
         const exited = new Promise<NodeJS.Signals | null>((resolve) => {
           child.once("exit", (_code, signal) => resolve(signal));

@@ -1,0 +1,52 @@
+// Lints the workflow files for machines that are not at hand, with actionlint as it is released.
+import { readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { hasCommand } from "../../scripts/system-packages.mjs";
+import { type RunResult, Sandbox, run } from "../src/harness/index.ts";
+
+const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const SCRIPT = join(ROOT, "scripts/lint-workflows.mjs");
+const LINT_MS = 300_000;
+
+const why = hasCommand("go") ? "" : " (skipped: actionlint is compiled with Go)";
+const testWithGo = why === "" ? test : test.skip;
+
+let sandbox: Sandbox;
+
+beforeAll(() => {
+  sandbox = new Sandbox(LINT_MS);
+});
+
+afterAll(() => sandbox.cleanup());
+
+const lint = (...files: string[]): Promise<RunResult> =>
+  run(process.execPath, [SCRIPT, ...files], { deadlineMs: LINT_MS });
+
+describe("the workflow files", () => {
+  testWithGo(
+    `are in order${why}`,
+    async () => {
+      expect(await lint()).toMatchObject({ code: 0, stdout: "" });
+    },
+    LINT_MS,
+  );
+
+  testWithGo.each([
+    ["a key that is none", "timeout-minutes:", "timeout-minuets:", /unexpected key "timeout-minuets"/],
+    ["a runner that nobody has", "runs-on: windows-2022", "runs-on: windows-3000", /label "windows-3000" is unknown/],
+    ["an input that an action lacks", "node-version:", "node-versoin:", /input "node-versoin" is not defined/],
+  ])(
+    `do not pass with %s${why}`,
+    async (_, is, becomes, says) => {
+      const text = readFileSync(join(ROOT, ".github/workflows/windows.yml"), "utf8");
+      const copy = sandbox.path("copy.yml");
+      writeFileSync(copy, text.replace(is, becomes));
+      const { code, stdout } = await lint(copy);
+      expect(code).toBe(1);
+      expect(stdout).toMatch(says);
+    },
+    LINT_MS,
+  );
+});

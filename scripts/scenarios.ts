@@ -1,0 +1,58 @@
+// Runs the tests of the addons, the drive's scenarios among them, on the system that this is: on macOS and Windows what
+// is there of them, with the drive of macFUSE or WinFsp as installed. What a system lacks is left out by its title and
+// told.    npm run scenarios [-- --list]
+import { spawnSync } from "node:child_process";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { ABSENT_ON_WINDOWS, type Absent } from "../native/test/plain/absent.ts";
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+
+const EVERYWHERE = ["chunk", "codec", "digest", "disk", "drive-fuse", "drive-memory", "executor", "rechunk"];
+const ONLY_THERE: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
+  linux: ["watch"],
+  win32: ["disk-windows"],
+};
+
+/** Titles that are left out on a system, each with its reason. */
+export const ABSENT: Readonly<Partial<Record<NodeJS.Platform, readonly Absent[]>>> = {
+  win32: ABSENT_ON_WINDOWS.filter(({ isOfWine }) => !isOfWine),
+};
+
+/** Test files of a system, from the project's root. */
+export function scenarioFiles(platform: NodeJS.Platform): string[] {
+  const addons = [...EVERYWHERE, ...(ONLY_THERE[platform] ?? [])].map((name) => `native/test/${name}.test.ts`);
+  return [...addons, ...["cbor", "frame", "messages"].map((name) => `shared/test/protocol/${name}.test.ts`)];
+}
+
+/**
+ * Pattern of the titles that are to run; undefined for all. Jest joins the parts of a title by blanks, and the drive
+ * that was tried under Wine is called a kernel's drive where it is WinFsp's own.
+ */
+export function titlesFor(absent: readonly Absent[]): string | undefined {
+  if (absent.length === 0) return undefined;
+  const left = absent.map(({ absent: { source } }) =>
+    source
+      .replaceAll(" › ", " ")
+      .replaceAll("› ", " ")
+      .replaceAll(" ›", " ")
+      .replace("WinFsp drive", "a kernel's drive"),
+  );
+  return `^(?!.*(${left.join("|")}))`;
+}
+
+function main(words: readonly string[]): number {
+  const absent = ABSENT[process.platform] ?? [];
+  const files = scenarioFiles(process.platform);
+  for (const { absent: titles, why } of absent) console.log(`left out: ${titles.source} (${why})`);
+  if (words.includes("--list")) {
+    for (const file of files) console.log(file);
+    return 0;
+  }
+  const titles = titlesFor(absent);
+  const jest = ["--no-sparkplug", "--experimental-vm-modules", "node_modules/jest/bin/jest.js", "--runInBand"];
+  const args = [...jest, "--testTimeout=120000", ...(titles === undefined ? [] : ["-t", titles]), "--runTestsByPath"];
+  return spawnSync(process.execPath, [...args, ...files], { cwd: ROOT, stdio: "inherit" }).status ?? 1;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = main(process.argv.slice(2));
