@@ -1,14 +1,16 @@
 // Looks at what goes into the packages of Linux, without making one: everything that is loaded, nothing that only
 // building and testing needs, and a licence for each piece of other people's work.
 import { execFile } from "node:child_process";
-import { lstatSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { generateKeyPairSync } from "node:crypto";
+import { lstatSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { buildSync } from "esbuild";
 import { rpmFiles } from "../../installers/src/archives.ts";
+import { type FeedSigner, signFeed, signerOf } from "../../installers/src/feed.ts";
 import { pagePackages } from "../../installers/src/notices.ts";
 import { readManifest, shippedPackages } from "../../installers/src/packages.ts";
 import { productTree } from "../../installers/src/product.ts";
@@ -139,6 +141,59 @@ describe("the tree that is packed", () => {
     } finally {
       rmSync(folder, { recursive: true });
     }
+  });
+});
+
+describe("a list of updates", () => {
+  let folder: string;
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "runnel-feed-"));
+    for (const type of ["ed25519", "ed448"] as const) {
+      const { privateKey } = generateKeyPairSync(type as "ed25519");
+      writeFileSync(join(folder, type), privateKey.export({ format: "pem", type: "pkcs8" }));
+    }
+  });
+
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  const URL_OF_LIST = "https://example.org/updates.json";
+  const signer = (): FeedSigner => {
+    const found = signerOf({ RUNNEL_UPDATE_KEY: join(folder, "ed25519"), RUNNEL_UPDATE_URL: URL_OF_LIST });
+    if (found === undefined) throw new Error("Nobody signs.");
+    return found;
+  };
+
+  testHere(`is looked for where the packages say, by the key that they carry${shown}`, () => {
+    expect(tree.has("update-feed.json")).toBe(false);
+    const entry = productTree(ROOT, RELEASE, signer().place).get("update-feed.json");
+    expect(JSON.parse(entry !== undefined && "text" in entry ? entry.text : "null")).toEqual(signer().place);
+    expect(signer().place).toEqual({ url: URL_OF_LIST, keys: [expect.stringMatching(/^MCowBQYDK2VwAyEA/)] });
+  });
+
+  test("says what was made, is the same when it is made twice, and is not made when nobody would believe it", () => {
+    const packages = [{ name: "runnel_7.8.9_amd64.deb", sizeBytes: 3, sha256: "0".repeat(64) }];
+    const text = signFeed(RELEASE, packages, signer());
+    const { feed } = JSON.parse(text) as { feed: string };
+    const releasedMs = RELEASE.epochSeconds * 1000;
+    expect(JSON.parse(feed)).toMatchObject({ version: "7.8.9", releasedMs, packages });
+    expect(signFeed(RELEASE, packages, signer())).toBe(text);
+    const { privateKey } = generateKeyPairSync("ed25519");
+    expect(() => signFeed(RELEASE, packages, { ...signer(), privateKey })).toThrow(/Install nothing/);
+  });
+
+  test.each<[string, NodeJS.ProcessEnv, RegExp | undefined]>([
+    ["nothing", {}, undefined],
+    ["no place", { RUNNEL_UPDATE_KEY: "ed25519" }, /go together/],
+    ["no key", { RUNNEL_UPDATE_URL: URL_OF_LIST }, /go together/],
+    ["a place that anybody can change", { RUNNEL_UPDATE_KEY: "ed25519", RUNNEL_UPDATE_URL: "http://a" }, /https/],
+    ["another kind of key", { RUNNEL_UPDATE_KEY: "ed448", RUNNEL_UPDATE_URL: URL_OF_LIST }, /no key of Ed25519/],
+  ])("is signed by nobody who gives %s", (_, env, refusal) => {
+    const key = env["RUNNEL_UPDATE_KEY"];
+    const asks = (): unknown =>
+      signerOf({ ...env, ...(key === undefined ? {} : { RUNNEL_UPDATE_KEY: join(folder, key) }) });
+    if (refusal === undefined) expect(asks()).toBeUndefined();
+    else expect(asks).toThrow(refusal);
   });
 });
 

@@ -6,6 +6,7 @@
 // faster (installers/README.md has the figures), and has to be told of each of these places.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { FeedPlace } from "../../app/src/cli/updates/signed-feed.ts";
 import { PAGES, PAGE_PACKAGES, notices } from "./notices.ts";
 import { type Manifest, NODE_PACKAGE, packageTree, readManifest } from "./packages.ts";
 import { type Entry, PLAIN, PROGRAM, type Release, type Tree, filesIn, joined } from "./tree.ts";
@@ -28,8 +29,15 @@ here=$(dirname -- "$(dirname -- "$(readlink -f -- "$0")")")
 exec "$here/node_modules/.bin/node" "$here/app/bin/runnel.mjs" "$@"
 `;
 
-/** Plans the tree. @throws Error when something of it is not built. */
-export function productTree(root: string, release: Release): Tree {
+/** Place where `app/src/cli/updates/host/` looks for it. */
+const FEED_PLACE = "update-feed.json";
+
+/**
+ * Plans the tree.
+ * @param feed where it is to look for updates; without it nowhere
+ * @throws Error when something of it is not built.
+ */
+export function productTree(root: string, release: Release, feed?: FeedPlace): Tree {
   const sources = joined(...Object.keys(WORKSPACES).map((name) => workspaceTree(root, name)));
   const manifests = Object.keys(WORKSPACES).map((name): [string, Entry] => {
     const manifest = shippedManifest(readManifest(join(root, name)), name, release, sources);
@@ -42,6 +50,7 @@ export function productTree(root: string, release: Release): Tree {
     builtTree(root),
     nodeTree(root),
     packageTree(root),
+    new Map<string, Entry>(feed === undefined ? [] : [[FEED_PLACE, json(feed)]]),
     new Map<string, Entry>([
       ["bin/runnel", { text: LAUNCHER, mode: PROGRAM }],
       ["app/bin/runnel.mjs", { source: join(root, "app/bin/runnel.mjs"), mode: PLAIN }],

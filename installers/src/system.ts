@@ -36,7 +36,7 @@ export function systemTree(root: string, product: Tree): Tree {
       ["usr/lib/sysusers.d/runnel.conf", { text: template("sysusers.conf"), mode: PLAIN }],
       [CONFIGURATION, { text: template("server.conf"), mode: PLAIN }],
       ["usr/share/doc/runnel/copyright", { text: copyright(root), mode: PLAIN }],
-      ["usr/share/doc/runnel/installing.md", { source: join(root, "docs/installing.md"), mode: PLAIN }],
+      ["usr/share/doc/runnel/linux.md", { source: join(root, "docs/linux.md"), mode: PLAIN }],
     ]),
   );
 }

@@ -44,6 +44,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   settle: async () => commandOf((await import("../verbs/settle.ts")).settle),
   doctor: async () => commandOf((await import("../verbs/help/doctor.ts")).doctor),
   ui: async () => commandOf((await import("../verbs/open-page.ts")).openPage),
+  update: async () => (await import("./verbs/update.ts")).addUpdate,
   stop: async () => commandOf((await import("../verbs/stop.ts")).stop),
   completion: async () => (await import("./verbs/completion.ts")).addCompletion,
   agent: async () => (await import("./verbs/agent.ts")).addAgent,

@@ -1,0 +1,91 @@
+// The list of what was released last, and who signed it: nothing of a list is believed that no known key has signed.
+// Pure; host/ reads it. installers/src/feed.ts writes it.
+import { createPublicKey, verify } from "node:crypto";
+import { RunnelError } from "@runnel/shared/base";
+import { z } from "zod";
+
+/** A list names a handful of packages. */
+export const FEED_BYTES_MAX = 64 * 1024;
+
+/** Stands before what is signed: no other signature of the same key can be taken for one of a list. */
+const SIGNED_AS = "runnel updates 1\n";
+
+const OPERATION = "look for an update";
+
+export const Feed = z.object({
+  version: z.string().regex(/^\d{1,6}\.\d{1,6}\.\d{1,6}$/),
+  /** Milliseconds since 1970. After `expiresMs` the list is not believed: whoever holds back newer ones is noticed. */
+  releasedMs: z.int().nonnegative(),
+  expiresMs: z.int().nonnegative(),
+  packages: z.array(
+    z.object({
+      name: z.string().regex(/^[\w.+-]{1,200}$/),
+      sizeBytes: z.int().nonnegative(),
+      sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    }),
+  ),
+});
+export type Feed = z.infer<typeof Feed>;
+
+const SignedFeed = z.object({
+  /** The list as JSON, byte for byte as it was signed. */
+  feed: z.string(),
+  /** Base64, each by some key. */
+  signatures: z.array(z.string().max(200)).max(16),
+});
+
+/** Public keys of Ed25519 in base64 of their DER (SPKI), and where the list is. */
+export const FeedPlace = z.object({ url: z.url(), keys: z.array(z.string()).min(1).max(16) });
+export type FeedPlace = z.infer<typeof FeedPlace>;
+
+/** The bytes that a key signs. */
+export function bytesToSign(feed: string): Buffer {
+  return Buffer.from(SIGNED_AS + feed);
+}
+
+/**
+ * Reads a list that one of the keys has signed.
+ * @throws RunnelError Denied when none has, Corrupt when it is no list, Unavailable when it is too old
+ */
+export function readSignedFeed(text: string, keys: readonly string[], nowMs: number): Feed {
+  if (Buffer.byteLength(text) > FEED_BYTES_MAX)
+    throw new RunnelError("TooLarge", OPERATION, "The list of updates is larger than any list is.");
+  const signed = parse(SignedFeed, text);
+  const bytes = bytesToSign(signed.feed);
+  const isSigned = keys.some((key) => signed.signatures.some((signature) => isBy(key, bytes, signature)));
+  if (!isSigned) {
+    const sentence =
+      "Nobody whom this copy of Runnel knows has signed the list of updates. Install nothing that it names.";
+    throw new RunnelError("Denied", OPERATION, sentence);
+  }
+  const feed = parse(Feed, signed.feed);
+  if (feed.expiresMs < nowMs) {
+    const until = new Date(feed.expiresMs).toISOString().slice(0, 10);
+    const sentence = `The list of updates was good until ${until}: newer ones are held back, or this computer's clock is wrong.`;
+    throw new RunnelError("Unavailable", OPERATION, sentence);
+  }
+  return feed;
+}
+
+function isBy(key: string, bytes: Buffer, signature: string): boolean {
+  const publicKey = createPublicKey({ key: Buffer.from(key, "base64"), format: "der", type: "spki" });
+  if (publicKey.asymmetricKeyType !== "ed25519") throw new Error("A key of updates is of another kind than Ed25519.");
+  return verify(null, bytes, publicKey, Buffer.from(signature, "base64"));
+}
+
+function parse<T>(schema: z.ZodType<T>, text: string): T {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new RunnelError("Corrupt", OPERATION, "The list of updates cannot be read: it is none, or damaged.", {
+      cause,
+    });
+  }
+}
+
+/** Returns true when `version` was made after `than`. Both are three numbers. */
+export function isNewer(version: string, than: string): boolean {
+  const [a, b] = [version, than].map((each) => each.split(".").map(Number));
+  const at = a?.findIndex((number, index) => number !== b?.[index]) ?? -1;
+  return at !== -1 && (a?.[at] ?? 0) > (b?.[at] ?? 0);
+}
