@@ -121,7 +121,7 @@ function writeFeed(paths: readonly string[], release: Release, signer: FeedSigne
     sizeBytes: statSync(path).size,
     sha256: sha256(path),
   }));
-  writeFileSync(join(out, FEED_FILE), signFeed(release, packages, signer));
+  writeFileSync(join(out, FEED_FILE), signFeed(release, packages, signer, Date.now()));
 }
 
 function sha256(path: string): string {

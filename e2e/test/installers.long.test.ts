@@ -1,7 +1,8 @@
 // Makes the packages of Linux and lives with them in a clean Debian: installs, serves and maps a drive as a person
 // does, puts a newer version over it, and takes it away again. Data stay.
+import { generateKeyPairSync } from "node:crypto";
 import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { basename } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { ensureDebian } from "../../scripts/tools.mjs";
 import { Sandbox, mustRun } from "../src/harness/index.ts";
@@ -32,8 +33,12 @@ let before: string[];
 beforeAll(async () => {
   if (why !== undefined) return;
   sandbox = new Sandbox(ALL_MS);
+  const { privateKey } = generateKeyPairSync("ed25519");
+  const key = sandbox.path("update-key.pem");
+  writeFileSync(key, privateKey.export({ format: "pem", type: "pkcs8" }));
+  const updates = { RUNNEL_UPDATE_KEY: key, RUNNEL_UPDATE_URL: "https://updates.invalid/updates.json" };
   const one = async (kind: string, version: string, folder: string): Promise<Pack> => {
-    const [made] = await pack([kind], version, sandbox.makeFolder(folder));
+    const [made] = await pack([kind], version, sandbox.makeFolder(folder), updates);
     if (made === undefined) throw new Error(`No ${kind} was made.`);
     return made;
   };
@@ -112,6 +117,17 @@ describe("the deb", () => {
   testInDebian(
     `is followed by a newer version while it serves and maps${shown}`,
     async () => {
+      const list = debian.path("var/tmp/updates.json");
+      copyFileSync(join(dirname(packs.new.path), "updates.json"), list);
+      expect(JSON.parse(await asAda("runnel update --from /var/tmp/updates.json --json"))).toMatchObject({
+        version: NEW,
+        current: OLD,
+        isNewer: true,
+        packages: [{ name: basename(packs.new.path), sha256: packs.new.sha256 }],
+      });
+      writeFileSync(list, readFileSync(list, "utf8").replace(NEW, "7.9.9"));
+      const forged = await debian.run("runnel update --from /var/tmp/updates.json", { user: "ada" });
+      expect(forged).toMatchObject({ code: 4, stderr: expect.stringContaining("Install nothing that it names") });
       await install(packs.new);
       expect(await asAda("runnel --version")).toBe(`${NEW}\n`);
       expect(readFileSync(debian.path("etc/runnel/server.conf"), "utf8")).toContain("docs=/srv/docs");

@@ -171,15 +171,15 @@ describe("a list of updates", () => {
     expect(signer().place).toEqual({ url: URL_OF_LIST, keys: [expect.stringMatching(/^MCowBQYDK2VwAyEA/)] });
   });
 
-  test("says what was made, is the same when it is made twice, and is not made when nobody would believe it", () => {
+  test("says what was made and until when it is good, and is not made when nobody would believe it", () => {
     const packages = [{ name: "runnel_7.8.9_amd64.deb", sizeBytes: 3, sha256: "0".repeat(64) }];
-    const text = signFeed(RELEASE, packages, signer());
-    const { feed } = JSON.parse(text) as { feed: string };
     const releasedMs = RELEASE.epochSeconds * 1000;
-    expect(JSON.parse(feed)).toMatchObject({ version: "7.8.9", releasedMs, packages });
-    expect(signFeed(RELEASE, packages, signer())).toBe(text);
+    const nowMs = releasedMs + 5 * 86_400_000;
+    const { feed } = JSON.parse(signFeed(RELEASE, packages, signer(), nowMs)) as { feed: string };
+    const expiresMs = nowMs + 90 * 86_400_000;
+    expect(JSON.parse(feed)).toEqual({ version: "7.8.9", releasedMs, expiresMs, packages });
     const { privateKey } = generateKeyPairSync("ed25519");
-    expect(() => signFeed(RELEASE, packages, { ...signer(), privateKey })).toThrow(/Install nothing/);
+    expect(() => signFeed(RELEASE, packages, { ...signer(), privateKey }, nowMs)).toThrow(/Install nothing/);
   });
 
   test.each<[string, NodeJS.ProcessEnv, RegExp | undefined]>([

@@ -34,13 +34,13 @@ describe("the workflow files", () => {
   );
 
   testWithGo.each([
-    ["a key that is none", "timeout-minutes:", "timeout-minuets:", /unexpected key "timeout-minuets"/],
-    ["a runner that nobody has", "runs-on: windows-2022", "runs-on: windows-3000", /label "windows-3000" is unknown/],
-    ["an input that an action lacks", "node-version:", "node-versoin:", /input "node-versoin" is not defined/],
+    ["a key that is none", "windows", "timeout-minutes:", "timeout-minuets:", /unexpected key "timeout-minuets"/],
+    ["a runner that nobody has", "windows", "windows-2022", "windows-3000", /label "windows-3000" is unknown/],
+    ["an expression of nothing", "macos", "matrix.runner", "matrix.runer", /property "runer" is not defined/],
   ])(
     `do not pass with %s${why}`,
-    async (_, is, becomes, says) => {
-      const text = readFileSync(join(ROOT, ".github/workflows/windows.yml"), "utf8");
+    async (_, name, is, becomes, says) => {
+      const text = readFileSync(join(ROOT, `.github/workflows/${name}.yml`), "utf8");
       const copy = sandbox.path("copy.yml");
       writeFileSync(copy, text.replace(is, becomes));
       const { code, stdout } = await lint(copy);

@@ -7,7 +7,7 @@ import type { Release } from "./tree.ts";
 
 export const FEED_FILE = "updates.json";
 
-/** Time that a list is good for: whoever releases signs it anew before, also when nothing new was released. */
+/** Time that a list is good for: whoever releases packs and signs anew before, also when nothing new was released. */
 const GOOD_MS = 90 * 86_400_000;
 
 export interface FeedSigner {
@@ -34,15 +34,19 @@ export function signerOf(env: NodeJS.ProcessEnv): FeedSigner | undefined {
 }
 
 /**
- * Text of the list. The same release, packages and key give the same.
+ * Text of the list, which is good from now on for a while.
  * @throws RunnelError when those who get it would not believe it
  */
-export function signFeed(release: Release, packages: Feed["packages"], { place, privateKey }: FeedSigner): string {
-  const releasedMs = release.epochSeconds * 1000;
-  const feed: Feed = { version: release.version, releasedMs, expiresMs: releasedMs + GOOD_MS, packages };
+export function signFeed(
+  { version, epochSeconds }: Release,
+  packages: Feed["packages"],
+  { place, privateKey }: FeedSigner,
+  nowMs: number,
+): string {
+  const feed: Feed = { version, releasedMs: epochSeconds * 1000, expiresMs: nowMs + GOOD_MS, packages };
   const text = JSON.stringify(feed);
   const signatures = [sign(null, bytesToSign(text), privateKey).toString("base64")];
   const signed = `${JSON.stringify({ feed: text, signatures }, undefined, 2)}\n`;
-  readSignedFeed(signed, place.keys, releasedMs);
+  readSignedFeed(signed, place.keys, nowMs);
   return signed;
 }

@@ -19,13 +19,21 @@ export interface Pack {
   durationMs: number;
 }
 
-/** Makes packages of these kinds into a folder. @returns them in the order in which they were made */
-export async function pack(kinds: readonly string[], version: string, out: string): Promise<Pack[]> {
+/**
+ * Makes packages of these kinds into a folder. `env`: what else the packer is told.
+ * @returns them in the order in which they were made
+ */
+export async function pack(
+  kinds: readonly string[],
+  version: string,
+  out: string,
+  env: NodeJS.ProcessEnv = {},
+): Promise<Pack[]> {
   // Small packages are for who downloads them.
   const args = ["installers/main.ts", ...kinds, "--version", version, "--level", "0", "--out", out];
   const { stdout, durationMs } = await mustRun(process.execPath, args, {
     cwd: ROOT,
-    env: { ...process.env, SOURCE_DATE_EPOCH: EPOCH },
+    env: { ...process.env, SOURCE_DATE_EPOCH: EPOCH, ...env },
     deadlineMs: PACK_MS,
   });
   const lines = stdout.split("\n").filter((line) => line !== "");
