@@ -55,6 +55,7 @@ describe("workflow files", () => {
       "windows.yml": [
         "npm ci",
         "npm run build:all -- win32-x64",
+        "npm ci",
         "npm run drive-software",
         "npm run scenarios",
         "npm run conformance:winfsp",
