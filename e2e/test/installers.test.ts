@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { buildSync } from "esbuild";
+import { hasCommand } from "../../scripts/system-packages.mjs";
 import { rpmFiles } from "../../installers/src/archives.ts";
 import { type FeedSigner, signFeed, signerOf } from "../../installers/src/feed.ts";
 import { pagePackages } from "../../installers/src/notices.ts";
@@ -231,6 +232,33 @@ describe("a package", () => {
     for (const line of ["User=runnel", "ProtectSystem=strict", "CapabilityBoundingSet=", "NoNewPrivileges=yes"])
       expect(unit.split("\n")).toContain(line);
     expect(template("postinst")).not.toMatch(/systemctl.* (enable|start) /);
+  });
+
+  const hasSystemd = isHere && hasCommand("systemd-analyze");
+  const testWithSystemd = hasSystemd ? test : test.skip;
+  const noSystemd = hasSystemd ? "" : " (skipped: needs systemd-analyze)";
+
+  testWithSystemd.each([
+    ["runnel-server.service", "--system"],
+    ["runnel-drives.service", "--user"],
+  ])(`has a unit %s that systemd reads without a word${noSystemd}`, async (name, which) => {
+    const folder = mkdtempSync(join(tmpdir(), "runnel-units-"));
+    const verify = async (text: string): Promise<string> => {
+      // The program is not installed here.
+      writeFileSync(join(folder, name), text.replaceAll("/usr/bin/runnel", "/bin/true"));
+      const args = [which, "verify", "--man=no", "--recursive-errors=no", join(folder, name)];
+      const env = { ...process.env, XDG_RUNTIME_DIR: folder };
+      return promisify(execFile)("systemd-analyze", args, { env }).then(
+        ({ stderr }) => stderr,
+        (error: Error) => error.message,
+      );
+    };
+    try {
+      expect(await verify(template(name))).toBe("");
+      expect(await verify(template(name).replace("TimeoutSt", "TimeuotSt"))).toMatch(/Unknown key.*'TimeuotSt/);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test("never removes data, and never names another's program", () => {
