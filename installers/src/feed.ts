@@ -1,5 +1,5 @@
-// The signed list of updates that `runnel update` reads (app/src/cli/updates/signed-feed.ts). Whoever releases keeps the
-// private key; packages carry the public one and the place of the list.
+// The signed list of updates that `runnel update` reads (app/src/cli/updates/signed-feed.ts). Whoever releases keeps
+// the private key; packages carry the public one and the place of the list.
 import { type KeyObject, createPrivateKey, createPublicKey, sign } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type Feed, type FeedPlace, bytesToSign, readSignedFeed } from "../../app/src/cli/updates/signed-feed.ts";

@@ -1,4 +1,4 @@
-// Where a copy of Runnel looks for updates, and how much of an answer it takes.
+// The place where a copy of Runnel looks for updates, and how much of an answer it takes.
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
