@@ -61,8 +61,8 @@ export function readSignedFeed(text: string, keys: readonly string[], nowMs: num
   const feed = parse(Feed, signed.feed);
   if (feed.expiresMs < nowMs) {
     const until = new Date(feed.expiresMs).toISOString().slice(0, 10);
-    const sentence = `The list of updates was good until ${until}: newer ones are held back, or this computer's clock is wrong.`;
-    throw new RunnelError("Unavailable", OPERATION, sentence);
+    const why = "newer ones are held back, or this computer's clock is wrong";
+    throw new RunnelError("Unavailable", OPERATION, `The list of updates was good until ${until}: ${why}.`);
   }
   return feed;
 }
