@@ -36,7 +36,8 @@ export async function pack(
     env: { ...process.env, SOURCE_DATE_EPOCH: EPOCH, ...env },
     deadlineMs: PACK_MS,
   });
-  const lines = stdout.split("\n").filter((line) => line !== "");
+  // Beside them stands what had to be installed first.
+  const lines = stdout.split("\n").filter((line) => /^[0-9a-f]{64} {2}/.test(line));
   return Promise.all(
     lines.map(async (line) => {
       const [said = "", name = ""] = line.split("  ");
