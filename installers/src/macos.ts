@@ -1,5 +1,4 @@
-// What is packed for macOS, on any system: a tarball for each processor, run by the Node of the system, and the formula
-// by which Homebrew installs them.
+// The formula by which Homebrew installs Runnel on macOS: a tarball for each processor, run by the Node of the system.
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
