@@ -1,6 +1,6 @@
 // The tree that all packages share: Node where it comes along, the sources of agent, command line and server, the
-// packages that they need, the addons, the pages, the licences. It lies as in a clone, so that everything is found as it
-// is there.
+// packages that they need, the addons, the pages, the licences. It lies as in a clone, so that everything is found as
+// it is there.
 //
 // The sources are shipped as they are, and Node strips their types: the same files that the tests ran, at the same
 // places relative to each other (a worker, a second process and the addons are found by them). A bundle would start
