@@ -7,12 +7,15 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { ensureDebian } from "../../scripts/tools.mjs";
 import { Sandbox, mustRun } from "../src/harness/index.ts";
 import { DebianRoot, debianObstacle } from "../src/installers/debian-root.ts";
+import { earlierClone } from "../src/installers/earlier-clone.ts";
 import { type Pack, freePort, pack } from "../src/installers/packs.ts";
 import { Service } from "../src/installers/service.ts";
 
-const OLD = "7.0.0";
+/** Before the product had packages, today, and the next that is told of. */
+const EARLIER = "7.0.0";
 const NEW = "7.0.1";
-const ALL_MS = 25 * 60_000;
+const NEXT = "7.0.2";
+const ALL_MS = 30 * 60_000;
 const INSTALL_MS = 240_000;
 const STEP_MS = 300_000;
 /** Bytes at the lowest level of compression. */
@@ -25,8 +28,10 @@ const shown = why === undefined ? "" : ` (skipped: ${why})`;
 let sandbox: Sandbox;
 let debian: DebianRoot;
 let service: Service | undefined;
-let packs: Record<"old" | "again" | "new" | "tar", Pack>;
+let packs: Record<"earlier" | "new" | "again" | "tar", Pack>;
 let port: number;
+/** Tells the packer who signs, and where updates are told. */
+let updates: NodeJS.ProcessEnv;
 /** Files of the system before anything was installed. */
 let before: string[];
 
@@ -36,17 +41,17 @@ beforeAll(async () => {
   const { privateKey } = generateKeyPairSync("ed25519");
   const key = sandbox.path("update-key.pem");
   writeFileSync(key, privateKey.export({ format: "pem", type: "pkcs8" }));
-  const updates = { RUNNEL_UPDATE_KEY: key, RUNNEL_UPDATE_URL: "https://updates.invalid/updates.json" };
-  const one = async (kind: string, version: string, folder: string): Promise<Pack> => {
-    const [made] = await pack([kind], version, sandbox.makeFolder(folder), updates);
+  updates = { RUNNEL_UPDATE_KEY: key, RUNNEL_UPDATE_URL: "https://updates.invalid/updates.json" };
+  const one = async (kind: string, version: string, folder: string, clone?: string): Promise<Pack> => {
+    const [made] = await pack([kind], version, sandbox.makeFolder(folder), updates, clone);
     if (made === undefined) throw new Error(`No ${kind} was made.`);
     return made;
   };
   packs = {
-    old: await one("deb", OLD, "old"),
-    again: await one("deb", OLD, "again"),
+    earlier: await one("deb", EARLIER, "of-earlier", await earlierClone(sandbox)),
     new: await one("deb", NEW, "new"),
-    tar: await one("tar", OLD, "tar"),
+    again: await one("deb", NEW, "again"),
+    tar: await one("tar", NEXT, "tar"),
   };
   debian = await DebianRoot.make(sandbox);
   port = await freePort();
@@ -76,12 +81,12 @@ const asAda = (script: string): Promise<string> => debian.mustRun(script, { user
 
 describe("the deb", () => {
   testInDebian(`is the same bytes when it is made twice${shown}`, async () => {
-    expect(packs.again.sha256).toBe(packs.old.sha256);
-    expect(packs.new.sha256).not.toBe(packs.old.sha256);
-    const { size } = statSync(packs.old.path);
+    expect(packs.again.sha256).toBe(packs.new.sha256);
+    expect(packs.earlier.sha256).not.toBe(packs.new.sha256);
+    const { size } = statSync(packs.new.path);
     expect(size).toBeLessThan(DEB_BYTES_MAX);
-    console.log(`deb: ${(size / 1e6).toFixed(1)} MB in ${(packs.old.durationMs / 1000).toFixed(0)} s`);
-    const { stdout } = await mustRun("dpkg-deb", ["--field", packs.old.path, "Depends"]);
+    console.log(`deb: ${(size / 1e6).toFixed(1)} MB in ${(packs.new.durationMs / 1000).toFixed(0)} s`);
+    const { stdout } = await mustRun("dpkg-deb", ["--field", packs.new.path, "Depends"]);
     expect(stdout).toMatch(/\bfuse3\b/);
   });
 
@@ -90,14 +95,14 @@ describe("the deb", () => {
     async () => {
       await debian.mustRun("useradd --create-home ada");
       // Packages that it needs are no part of what it leaves behind.
-      const needed = (await mustRun("dpkg-deb", ["--field", packs.old.path, "Depends"])).stdout;
+      const needed = (await mustRun("dpkg-deb", ["--field", packs.new.path, "Depends"])).stdout;
       const names = needed.split(", ").map((each) => each.trim().split(" ")[0]);
       await debian.mustRun(`apt-get -qq install -y --no-install-recommends ${names.join(" ")}`, {
         deadlineMs: INSTALL_MS,
       });
       before = await systemFiles();
-      await install(packs.old);
-      expect(await asAda("runnel --version")).toBe(`${OLD}\n`);
+      await install(packs.earlier);
+      expect(await asAda("runnel --version")).toBe(`${EARLIER}\n`);
       expect(await debian.mustRun("dpkg --verify runnel")).toBe("");
       await debian.mustRun("install -d -o runnel -g runnel /srv/docs");
       const options = `--volume docs=/srv/docs --listen 127.0.0.1:${port} --tls`;
@@ -115,19 +120,8 @@ describe("the deb", () => {
   );
 
   testInDebian(
-    `is followed by a newer version while it serves and maps${shown}`,
+    `follows one of the commit before there were packages, which serves and maps meanwhile${shown}`,
     async () => {
-      const list = debian.path("var/tmp/updates.json");
-      copyFileSync(join(dirname(packs.new.path), "updates.json"), list);
-      expect(JSON.parse(await asAda("runnel update --from /var/tmp/updates.json --json"))).toMatchObject({
-        version: NEW,
-        current: OLD,
-        isNewer: true,
-        packages: [{ name: basename(packs.new.path), sha256: packs.new.sha256 }],
-      });
-      writeFileSync(list, readFileSync(list, "utf8").replace(NEW, "7.9.9"));
-      const forged = await debian.run("runnel update --from /var/tmp/updates.json", { user: "ada" });
-      expect(forged).toMatchObject({ code: 4, stderr: expect.stringContaining("Install nothing that it names") });
       await install(packs.new);
       expect(await asAda("runnel --version")).toBe(`${NEW}\n`);
       expect(readFileSync(debian.path("etc/runnel/server.conf"), "utf8")).toContain("docs=/srv/docs");
@@ -145,6 +139,20 @@ describe("the deb", () => {
     },
     STEP_MS,
   );
+
+  testInDebian(`says that there is a newer version, by a signed list only${shown}`, async () => {
+    const list = debian.path("var/tmp/updates.json");
+    copyFileSync(join(dirname(packs.tar.path), "updates.json"), list);
+    expect(JSON.parse(await asAda("runnel update --from /var/tmp/updates.json --json"))).toMatchObject({
+      version: NEXT,
+      current: NEW,
+      isNewer: true,
+      packages: [{ name: basename(packs.tar.path), sha256: packs.tar.sha256 }],
+    });
+    writeFileSync(list, readFileSync(list, "utf8").replace(NEXT, "7.9.9"));
+    const forged = await debian.run("runnel update --from /var/tmp/updates.json", { user: "ada" });
+    expect(forged).toMatchObject({ code: 4, stderr: expect.stringContaining("Install nothing that it names") });
+  });
 
   testInDebian(
     `is removed and purged: its files go, data stay${shown}`,
@@ -175,10 +183,10 @@ describe("the tarball", () => {
     async () => {
       copyFileSync(packs.tar.path, debian.path("var/tmp/runnel.tar.xz"));
       await debian.mustRun("apt-get -qq install -y --no-install-recommends xz-utils", { deadlineMs: INSTALL_MS });
-      const name = `runnel-${OLD}-linux-x64`;
+      const name = `runnel-${NEXT}-linux-x64`;
       await asAda("mkdir 'a folder' served drive; tar -xJf /var/tmp/runnel.tar.xz -C 'a folder'");
       const runnel = `"$HOME/a folder/${name}/bin/runnel"`;
-      expect(await asAda(`ln -s ${runnel} command; ./command --version`)).toBe(`${OLD}\n`);
+      expect(await asAda(`ln -s ${runnel} command; ./command --version`)).toBe(`${NEXT}\n`);
       const serving = debian.start(`${runnel} serve --volume own=served --listen 127.0.0.1:${port}`, { user: "ada" });
       try {
         await asAda(`until ${runnel} mount ws://127.0.0.1:${port}/own drive; do sleep 0.2; done`);
@@ -197,13 +205,13 @@ describe("the rpm", () => {
     `has the same files, and asks for FUSE${shown}`,
     async () => {
       ensureDebian("rpmbuild", ["rpm"]);
-      const [first] = await pack(["rpm"], OLD, sandbox.makeFolder("rpm"));
-      const [again] = await pack(["rpm"], OLD, sandbox.makeFolder("rpm-again"));
+      const [first] = await pack(["rpm"], NEW, sandbox.makeFolder("rpm"), updates);
+      const [again] = await pack(["rpm"], NEW, sandbox.makeFolder("rpm-again"), updates);
       if (first === undefined) throw new Error("No rpm was made.");
       expect(again?.sha256).toBe(first.sha256);
       const list = async (command: string, ...args: string[]): Promise<string[]> =>
         (await mustRun(command, args)).stdout.split("\n").filter((line) => line !== "");
-      const inDeb = (await list("dpkg-deb", "--contents", packs.old.path))
+      const inDeb = (await list("dpkg-deb", "--contents", packs.new.path))
         .map((line) => / \.(\/.*?)(?: -> .*)?$/.exec(line)?.[1] ?? "")
         .filter((path) => !path.endsWith("/"));
       expect(inDeb.length).toBeGreaterThan(500);
