@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ensureActionlint } from "./tools.mjs";
+import { ensureActionlint } from "./actionlint.mjs";
 
 const FOLDER = join(dirname(dirname(fileURLToPath(import.meta.url))), ".github", "workflows");
 

