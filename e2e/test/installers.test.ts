@@ -266,6 +266,7 @@ describe("a package", () => {
     const desktop = desktopTree(ROOT, ["main.mjs"], { folder: ROOT, files });
     expect(desktop.get("usr/lib/runnel/electron/chrome-sandbox")).toMatchObject({ mode: 0o4755 });
     expect(desktop.get("usr/lib/runnel/electron/icudtl.dat")).toMatchObject({ mode: 0o644 });
+    expect(desktop.get("usr/lib/runnel/electron/resources/app")).toEqual({ target: "../../app/dist" });
     expect(template("runnel.desktop")).toContain("MimeType=x-scheme-handler/runnel;");
     const both = systemTree(ROOT, tree);
     expect([...desktop.keys()].filter((path) => both.has(path))).toEqual([]);

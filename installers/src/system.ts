@@ -75,6 +75,8 @@ export function desktopTree(
       ]),
     ),
     new Map<string, Entry>([
+      // Electron looks here first, whatever it is told, and an Electron without its default app here only.
+      [`${HOME}/electron/resources/app`, { target: "../../app/dist" }],
       ["usr/bin/runnel-desktop", { text: DESKTOP_LAUNCHER, mode: PROGRAM }],
       ["usr/share/applications/runnel.desktop", { text: template("runnel.desktop"), mode: PLAIN }],
       [`${share}/scalable/apps/runnel.svg`, { source: join(icons, "fine.svg"), mode: PLAIN }],

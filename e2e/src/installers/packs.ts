@@ -21,7 +21,8 @@ export interface Pack {
 }
 
 /**
- * Makes packages of these kinds into a folder. `env`: what else the packer is told; `clone`: what is packed.
+ * Makes packages into a folder. `kinds`: also options of the packer; `env`: what else it is told; `clone`: what is
+ * packed.
  * @returns them in the order in which they were made
  */
 export async function pack(
