@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { ensureZig, ZIG_CACHE } from "../../scripts/tools.mjs";
-import { ABSENT_ON_WINDOWS } from "./plain/absent.ts";
+import { ABSENT_UNDER_WINE } from "./plain/absent.ts";
 import { runOnWindows } from "./plain/windows.ts";
 import { readMachO } from "./support/mach-o.ts";
 import { buildWinFspStandIn } from "./support/winfsp-stand-in.ts";
@@ -147,11 +147,11 @@ test(
     const results = await runOnWindows(folder, TESTS, WINDOWS_MS, [buildWinFspStandIn()]).finally(() => {
       rmSync(folder, { recursive: true });
     });
-    const isAbsent = (title: string): boolean => ABSENT_ON_WINDOWS.some(({ absent }) => absent.test(title));
+    const isAbsent = (title: string): boolean => ABSENT_UNDER_WINE.some(([absent]) => absent.test(title));
     const ran = results.filter(({ outcome }) => outcome !== "skipped");
     expect(ran.filter(({ title, outcome }) => outcome !== "passed" && !isAbsent(title))).toEqual([]);
     expect(ran.filter(({ title, outcome }) => outcome === "passed" && isAbsent(title))).toEqual([]);
-    const unneeded = ABSENT_ON_WINDOWS.filter(({ absent }) => !ran.some(({ title }) => absent.test(title)));
+    const unneeded = ABSENT_UNDER_WINE.filter(([absent]) => !ran.some(({ title }) => absent.test(title)));
     expect(unneeded).toEqual([]);
     expect(ran.length).toBeGreaterThan(200);
   },
