@@ -1,6 +1,6 @@
 // The list of what was released last, and who signed it: nothing of a list is believed that no known key has signed.
 // Pure; host/ reads it. installers/src/feed.ts writes it.
-import { createPublicKey, verify } from "node:crypto";
+import { type KeyObject, createPublicKey, verify } from "node:crypto";
 import { RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 
@@ -45,14 +45,17 @@ export function bytesToSign(feed: string): Buffer {
 
 /**
  * Reads a list that one of the keys has signed.
- * @throws RunnelError Denied when none has, Corrupt when it is no list, Unavailable when it is too old
+ * @throws RunnelError Denied when none has, Corrupt when it is no list or a key is none, TooLarge, Unavailable when it
+ *   is too old
  */
 export function readSignedFeed(text: string, keys: readonly string[], nowMs: number): Feed {
   if (Buffer.byteLength(text) > FEED_BYTES_MAX)
     throw new RunnelError("TooLarge", OPERATION, "The list of updates is larger than any list is.");
   const signed = parse(SignedFeed, text);
   const bytes = bytesToSign(signed.feed);
-  const isSigned = keys.some((key) => signed.signatures.some((signature) => isBy(key, bytes, signature)));
+  const isSigned = keys
+    .map(publicKey)
+    .some((key) => signed.signatures.some((signature) => isBy(key, bytes, signature)));
   if (!isSigned) {
     const sentence =
       "Nobody whom this copy of Runnel knows has signed the list of updates. Install nothing that it names.";
@@ -67,10 +70,18 @@ export function readSignedFeed(text: string, keys: readonly string[], nowMs: num
   return feed;
 }
 
-function isBy(key: string, bytes: Buffer, signature: string): boolean {
-  const publicKey = createPublicKey({ key: Buffer.from(key, "base64"), format: "der", type: "spki" });
-  if (publicKey.asymmetricKeyType !== "ed25519") throw new Error("A key of updates is of another kind than Ed25519.");
-  return verify(null, bytes, publicKey, Buffer.from(signature, "base64"));
+function isBy(key: KeyObject, bytes: Buffer, signature: string): boolean {
+  return verify(null, bytes, key, Buffer.from(signature, "base64"));
+}
+
+function publicKey(text: string): KeyObject {
+  try {
+    const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" });
+    if (key.asymmetricKeyType === "ed25519") return key;
+  } catch {
+    // It is none.
+  }
+  throw new RunnelError("Corrupt", OPERATION, "A key of this copy of Runnel is damaged: install Runnel anew.");
 }
 
 function parse<T>(schema: z.ZodType<T>, text: string): T {

@@ -88,6 +88,13 @@ describe("a list of updates", () => {
     expect(refusal(given)).toBe(kind);
   });
 
+  test("is not read where a key is damaged, or of another kind", () => {
+    const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+    const rsa = publicKey.export({ format: "der", type: "spki" }).toString("base64");
+    for (const key of ["", "AA==", OURS.key.slice(0, 20), rsa])
+      expect(refusal(signed(FEED, OURS), [OURS.key, key])).toBe("Corrupt");
+  });
+
   test("is refused once it is too old, to the millisecond", () => {
     expect(read(signed(FEED, OURS), [OURS.key], FEED.expiresMs)).toEqual(FEED);
     expect(refusal(signed(FEED, OURS), [OURS.key], FEED.expiresMs + 1)).toBe("Unavailable");
