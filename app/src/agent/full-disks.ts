@@ -1,6 +1,6 @@
 // Says which disk is full, in a sentence: what the server refused for want of space, and how full the disks of this
 // computer are.
-import type { Clock, DiskRoot } from "@runnel/shared";
+import type { Clock, DiskRoot, DiskSpace } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 
 /** Free bytes below which a disk is full: saves take space before they are refused for want of it. */
@@ -43,7 +43,7 @@ export class FullDisks {
     const problems = [this.refusal, this.shortage ?? tight].filter((sentence) => sentence !== undefined);
     for (const { root, holds } of this.places) {
       const space = await root.space().catch(() => undefined);
-      if (space === undefined || (space.availableBytes >= FULL_BYTES && space.freeFiles > 0)) continue;
+      if (space === undefined || !isFull(space)) continue;
       problems.push(`The disk of this computer with ${holds} is full: make room on the disk of ${root.path}.`);
     }
     return problems;
@@ -51,6 +51,11 @@ export class FullDisks {
 }
 
 const NO_SPACE = "This computer's disk has no room for what a program reads: make room on the disk of the cache.";
+
+/** A file system that does not count its files, as on Windows and with btrfs, says 0 of 0. */
+function isFull({ availableBytes, totalFiles, freeFiles }: DiskSpace): boolean {
+  return availableBytes < FULL_BYTES || (freeFiles === 0 && totalFiles > 0);
+}
 
 /** Returns a failure for want of space on this computer. */
 export function fullHere(operation: string, folder: string, cause: unknown): RunnelError {
