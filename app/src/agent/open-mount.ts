@@ -1,7 +1,7 @@
 // Opens a mount with the real engines: FUSE, WebSocket, disk, threads, SQLite.
 // oxlint-disable-next-line no-restricted-imports -- of one address
 import { createHash } from "node:crypto";
-import { join, relative, sep } from "node:path";
+import { join } from "node:path";
 import { DescriptorGate, descriptorLimit, realDisk, threadExecutor } from "@runnel/native";
 import { type Drive, type DriveSettings, kernelDrive, nfsDrive } from "@runnel/native/drive";
 import { LocalSecrets, RealClock, WsDialer } from "@runnel/shared";
@@ -9,6 +9,7 @@ import type { Clock, Dialer, Disk, DiskRoot, Executor } from "@runnel/shared";
 import type { Logger } from "pino";
 import { AgentHome, volumeOf } from "./control/index.ts";
 import { openCache } from "./cache/content-cache.ts";
+import { commonFolder, pathBelow } from "./cache/path-below.ts";
 import { openJournal } from "./journal/log-journal.ts";
 import { MountedVolume } from "./mounted-volume/mounted-volume.ts";
 import type { MountDeps } from "./mounted-volume/mount-deps.ts";
@@ -92,7 +93,8 @@ export async function openMountWith(
     const ownRoot = keep(await openFolder(cachePath));
     // A committed overlay becomes a cached content by a second name where the cache lies on the disk of the state;
     // elsewhere it is copied.
-    const shared = (await isOneDisk(state, ownRoot)) ? commonFolder(statePath, cachePath) : cachePath;
+    const isShared = await isOneDisk(state, ownRoot);
+    const shared = (isShared ? commonFolder(statePath, cachePath) : undefined) ?? cachePath;
     const cacheRoot = keep(await disk.openRoot(shared));
     const replica = keep(openReplica(join(statePath, "replica.sqlite"), boot));
     const journal = keep(
@@ -111,7 +113,7 @@ export async function openMountWith(
     const cache = keep(
       await openCache({
         root: cacheRoot,
-        folder: relative(shared, join(cachePath, "contents")),
+        folder: pathBelow(shared, join(cachePath, "contents")) ?? "contents",
         path: join(cachePath, "cache.sqlite"),
         executor,
         clock,
@@ -172,13 +174,4 @@ export async function openMountWith(
 
 async function isOneDisk(one: DiskRoot, other: DiskRoot): Promise<boolean> {
   return (await one.stat("")).dev === (await other.stat("")).dev;
-}
-
-/** The folder that holds both. */
-function commonFolder(one: string, other: string): string {
-  const parts = one.split(sep);
-  const others = other.split(sep);
-  let count = 0;
-  while (count < parts.length && parts[count] === others[count]) count++;
-  return parts.slice(0, count).join(sep) || sep;
 }

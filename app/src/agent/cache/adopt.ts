@@ -3,6 +3,7 @@ import type { DiskFile, DiskRoot } from "@runnel/shared";
 import type { CacheOptions } from "./cache-options.ts";
 import type { ContentFiles } from "./content-files.ts";
 import type { Content } from "./content.ts";
+import { pathBelow } from "./path-below.ts";
 
 /**
  * Makes the file at an absolute path the content's: a second name where it lies in the same root and has that length,
@@ -14,7 +15,7 @@ export async function takeIn(
   files: ContentFiles,
   { root, adoptFrom }: CacheOptions,
 ): Promise<void> {
-  const own = below(root, path);
+  const own = pathBelow(root.path, path);
   if (own !== undefined && (await root.stat(own)).sizeBytes === content.sizeBytes) {
     await files.link(own, content.id);
     return;
@@ -32,14 +33,8 @@ export async function takeIn(
 
 function openSource(path: string, roots: readonly DiskRoot[]): Promise<DiskFile> {
   for (const root of roots) {
-    const place = below(root, path);
+    const place = pathBelow(root.path, path);
     if (place !== undefined) return root.open(place, "read");
   }
   throw new TypeError("A file to be taken in lies outside the roots that the cache was given.");
-}
-
-/** The path relative to the root, or undefined when it is not below it. The root itself refuses "." and "..". */
-function below(root: DiskRoot, path: string): string | undefined {
-  const prefix = root.path.endsWith("/") ? root.path : `${root.path}/`;
-  return path.startsWith(prefix) ? path.slice(prefix.length) : undefined;
 }
