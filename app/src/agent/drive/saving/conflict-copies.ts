@@ -1,7 +1,7 @@
 // Contents that cannot become what they were to be, since that was changed elsewhere, or is gone, or belongs to another
 // epoch: each becomes a file of its own, under its path where that is free, else under another name in its folder.
 // Name, node and numbers are chosen once and recorded, so that each attempt is the same one [F101].
-import { parse } from "node:path";
+import { posix } from "node:path";
 import type { Clock } from "@runnel/shared";
 import { LIMITS, ROOT_NODE, isRunnelError, packType } from "@runnel/shared";
 import type { OwnChanges } from "../../changes/own-changes.ts";
@@ -110,7 +110,7 @@ export class ConflictCopies {
     const names = path.split("/");
     const name = names.pop() || "file";
     const [folder, parent] = await this.#folderOf(names);
-    const { name: stem, ext } = parse(name);
+    const { name: stem, ext } = posix.parse(name);
     const when = new Date(Number(clock.wallNs() / 1_000_000n))
       .toISOString()
       .slice(0, 19)

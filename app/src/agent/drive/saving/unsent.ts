@@ -1,7 +1,7 @@
 // Saves that could not be sent: kept in the journal, sent again when the server is back, each executed once, until a
 // person gives them up. What was changed elsewhere meanwhile, or belongs to another epoch, becomes a conflict copy: an
 // overwrite must be certain.
-import { basename } from "node:path";
+import { posix } from "node:path";
 import type { Clock, Timer } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import { type Save, isFollowing } from "../../changes/own-change.ts";
@@ -337,7 +337,7 @@ export class UnsentSaves {
   #report({ copy, path }: JournalCommit): void {
     if (copy !== undefined && path !== copy.of)
       this.#deps.problem(
-        `${copy.of} was changed elsewhere while it waited to be sent; this version is kept as ${basename(path)}.`,
+        `${copy.of} was changed elsewhere while it waited to be sent; this version is kept as ${posix.basename(path)}.`,
       );
   }
 
