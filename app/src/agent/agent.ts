@@ -279,8 +279,10 @@ export class Agent {
 
   /** Follows an absolute path up to the first drive on it. @throws RunnelError of resolvePath */
   async resolve(path: string): Promise<ResolvedPath> {
-    if (!path.startsWith("/")) throw new RunnelError("Invalid", "read a path", `${path} is not an absolute path.`);
-    return resolvePath(path, await this.#mountsThere(), this.deps.folders);
+    const { folders } = this.deps;
+    if (!folders.paths.isAbsolute(path))
+      throw new RunnelError("Invalid", "read a path", `${path} is not an absolute path.`);
+    return resolvePath(path, await this.#mountsThere(), folders);
   }
 
   /** Lists what is mounted, with those drives that the system does not know as such. */
@@ -351,7 +353,7 @@ export class Agent {
     const { path, runnelMount = path } = await this.resolve(asked);
     const mount = this.#mounts.get(runnelMount);
     if (mount === undefined) throw await this.#notOurs(operation, runnelMount);
-    return { mount, path: path.slice(runnelMount.length + 1) };
+    return { mount, path: this.deps.folders.paths.inVolume(runnelMount, path) };
   }
 
   /** The mount at a path, or all. @throws RunnelError NotFound, Denied */

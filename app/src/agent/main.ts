@@ -1,4 +1,5 @@
-// The agent as a process of its own, as the command line starts it: no terminal, the folder / as working directory.
+// The agent as a process of its own, as the command line starts it: no terminal, the root of its home's disk as working
+// directory.
 import { flushCompileCache } from "node:module";
 import { isRunnelError, keepHeapSmall } from "@runnel/shared";
 import { productEngines } from "./product-engines.ts";

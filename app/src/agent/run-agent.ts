@@ -11,6 +11,7 @@ import {
   type Timer,
 } from "@runnel/shared";
 import { LocalPages, PageSessions } from "@runnel/shared/page";
+import { parse } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Logger, pino } from "pino";
 import { Agent, type AgentDeps } from "./agent.ts";
@@ -21,11 +22,11 @@ import {
   connectAgent,
   ControlServer,
   homeFolder,
-  LinuxMountTable,
   LogFile,
   prepareHome,
   systemFolders,
   takeLock,
+  thisSystem,
 } from "./control/index.ts";
 import { pageTable } from "./page-table.ts";
 import type { Happening } from "./view/mount-watch.ts";
@@ -132,7 +133,7 @@ class AgentProcess implements RunningAgent {
     });
     const changed = (): void => this.#watchIdle();
     const { home, clock, log, version, engines, builtFolder = BUILT_FOLDER } = deps;
-    const mountTable = new LinuxMountTable(clock);
+    const mountTable = thisSystem.mountTable(clock);
     const openMount: AgentDeps["openMount"] = (mount, happened) => engines.openMount(mount, log, happened);
     const openHistory: AgentDeps["openHistory"] = async () =>
       (await import("./view/history-store.ts")).openHistoryStore(home.historyPath);
@@ -210,8 +211,9 @@ export function settleProcess(): void {
   // They lead to agent.log: what a full disk has no space for is lost, and ends nothing.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   // It must not hold a folder that may become a mount point; a relative RUNNEL_HOME is meant from where it was.
-  process.env["RUNNEL_HOME"] = homeFolder();
-  process.chdir("/");
+  const home = homeFolder();
+  process.env["RUNNEL_HOME"] = home;
+  process.chdir(parse(home).root);
   // Files that it writes are for its user alone.
   process.umask(0o077);
 }

@@ -1,5 +1,6 @@
 // Reaches the agent: the one that runs, or one that is started now.
 import { spawn } from "node:child_process";
+import { parse } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
   type CallClient,
@@ -18,7 +19,10 @@ import { VERSION } from "../agent/version.ts";
 
 const START_MS = 10_000;
 const POLL_MS = 20;
-const AGENT_PROGRAM = fileURLToPath(new URL("../agent/main.ts", import.meta.url));
+/** Sources run as they are; what is installed is bundled, each program in one file. */
+const AGENT_PROGRAM = fileURLToPath(
+  new URL(import.meta.url.endsWith(".ts") ? "../agent/main.ts" : "../agent/main.js", import.meta.url),
+);
 
 /** Runs `work` with the agent, which is started when none runs. */
 export async function withAgent<T extends CallTable, R>(
@@ -110,8 +114,9 @@ function spawnAgent(home: AgentHome): { hasFailed(): boolean } {
   const log = openLog(home.logPath);
   // Older Nodes warn about what is stable by now; the log is read by people.
   const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", AGENT_PROGRAM], {
-    cwd: "/",
+    cwd: parse(home.folder).root,
     detached: true,
+    windowsHide: true,
     stdio: ["ignore", log, log],
     env: { ...process.env, RUNNEL_HOME: home.folder },
   });

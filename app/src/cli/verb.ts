@@ -1,7 +1,7 @@
 // Gives all verbs what they have in common: an example first in their help, and --json.
-import { resolve } from "node:path";
 import { RunnelError } from "@runnel/shared/base";
 import type { Command } from "commander";
+import { thisSystem } from "../agent/control/host/this-system.ts";
 
 export function addVerb(
   program: Command,
@@ -25,5 +25,5 @@ export function addVerb(
  */
 export function absolutePath(typed: string): string {
   if (typed === "") throw new RunnelError("Invalid", "read a path", "A path is empty. Name a folder.");
-  return resolve(typed);
+  return thisSystem.paths.spell(typed);
 }

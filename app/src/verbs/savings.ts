@@ -2,6 +2,7 @@
 // beginning, whatever was mounted when.
 import { Option } from "commander";
 import { z } from "zod";
+import { thisSystem } from "../agent/control/host/this-system.ts";
 import type { Ledger } from "../agent/view/ledger.ts";
 import type { Counts } from "../agent/view/meter.ts";
 import { csvOf, HOUR_MS, type Savings, savingsOf, sumOf, wireBytes, workedBytes } from "../agent/view/savings.ts";
@@ -169,5 +170,5 @@ function sentenceOf(sums: Savings): string {
 function nameOf({ fromMs, mountpoint, folder }: Given["rows"][number], by: (typeof GROUPS)[number]): string {
   if (fromMs !== null) return by === "hour" ? formatTime(fromMs) : formatTime(fromMs).slice(0, 10);
   if (by === "drive") return mountpoint === "" ? "other drives" : mountpoint;
-  return folder === "" ? `${mountpoint} (as a whole)` : `${mountpoint}/${folder}`;
+  return folder === "" ? `${mountpoint} (as a whole)` : thisSystem.paths.onDrive(mountpoint, folder);
 }

@@ -1,7 +1,8 @@
 // runnel stop: unmounts all drives and ends the agent, also one of another version.
-import { isRunnelError } from "@runnel/shared/base";
+import { isRunnelError, RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 import { AgentHome } from "../agent/control/host/agent-home.ts";
+import { thisSystem } from "../agent/control/host/this-system.ts";
 import { askRunningAgent } from "../cli/agent-connection.ts";
 import { formatCount, unsentLines } from "../cli/format.ts";
 import { addVerb } from "../cli/verb.ts";
@@ -44,6 +45,10 @@ async function stopAgent(force: boolean): Promise<z.infer<typeof schemas.gives> 
   } catch (error) {
     const pid = new AgentHome().readRecord()?.pid;
     if (!isRunnelError(error, "Version") || pid === undefined) throw error;
+    if (!thisSystem.asksBySignal) {
+      const sentence = "The agent that runs is of another Runnel. End it with that one's own command: runnel stop";
+      throw new RunnelError("Version", "stop", sentence, { cause: error });
+    }
     // It answered just now, so the pid is its own. On this signal every version unmounts and ends.
     process.kill(pid, "SIGTERM");
     return NOTHING;

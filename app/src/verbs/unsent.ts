@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 import type { Agent } from "../agent/agent.ts";
+import { thisSystem } from "../agent/control/host/this-system.ts";
 import type { Mount } from "../agent/mount.ts";
 import type { UnsentFile } from "../agent/mount-status.ts";
 import { askRunningAgent } from "../cli/agent-connection.ts";
@@ -124,7 +125,9 @@ function describeUnsent(files: readonly ListedFile[] | undefined): string[] {
   if (files.length === 0) return ["Nothing is unsent."];
   return files.flatMap((file) => {
     const since = new Date(file.sinceMs).toISOString().slice(0, 19).replace("T", " ");
-    const lines = [`${file.mountpoint}/${file.path}  ${formatBytes(file.sizeBytes)}, of ${since} UTC`];
+    const lines = [
+      `${thisSystem.paths.onDrive(file.mountpoint, file.path)}  ${formatBytes(file.sizeBytes)}, of ${since} UTC`,
+    ];
     lines.push(`  ${file.reason ?? "It is sent as soon as that is possible."}`);
     if (file.exportedTo !== null) lines.push(`  Copied to ${file.exportedTo}.`);
     if (file.exportedTo !== null && file.isWhole === false)

@@ -2,16 +2,21 @@ import { describe, expect, test } from "@jest/globals";
 import type { FolderView } from "../../src/agent/control/host/folder-view.ts";
 import { type MountTableEntry, parseMountInfo } from "@runnel/shared";
 import { checkMountPoint, resolvePath } from "../../src/agent/control/mount-point.ts";
+import type { PathForm } from "../../src/agent/control/paths/path-form.ts";
+import { posixPaths } from "../../src/agent/control/paths/posix-paths.ts";
+import { windowsPaths } from "../../src/agent/control/paths/windows-paths.ts";
 
 /** Folders end with "/", symlinks have a target, "!" marks what must never be touched. */
-function view(tree: Record<string, string>): FolderView {
+function view(tree: Record<string, string>, paths: PathForm = posixPaths): FolderView {
   const touch = (path: string): string | undefined => {
-    if (Object.entries(tree).some(([name, what]) => what === "!" && (path === name || path.startsWith(`${name}/`)))) {
+    const isIn = (name: string): boolean => path === name || path.startsWith(name.endsWith("\\") ? name : `${name}/`);
+    if (Object.entries(tree).some(([name, what]) => what === "!" && isIn(name))) {
       throw new Error(`touched ${path}`);
     }
     return tree[path];
   };
   return {
+    paths,
     async probe(path) {
       const what = touch(path);
       if (what === undefined) return { type: "missing" };
@@ -34,8 +39,13 @@ function runnelMount(mountpoint: string): MountTableEntry {
 
 const OWN = { home: "/state/runnel", cache: "/state/runnel/cache" };
 
-async function check(path: string, tree: Record<string, string>, mounts: MountTableEntry[] = []): Promise<string> {
-  const folders = view(tree);
+async function check(
+  path: string,
+  tree: Record<string, string>,
+  mounts: MountTableEntry[] = [],
+  paths: PathForm = posixPaths,
+): Promise<string> {
+  const folders = view(tree, paths);
   try {
     const point = await resolvePath(path, mounts, folders);
     await checkMountPoint(point, mounts, folders, OWN);
@@ -105,6 +115,35 @@ describe("a mount point", () => {
     ["symlinks in a circle", "/a", { "/a": "b", "/b": "a" }, [], "/a is a circle of symlinks. Choose another path."],
   ])("that is %s", async (_, path, tree, mounts, sentence) => {
     expect(await check(path, tree, mounts)).toBe(sentence);
+  });
+});
+
+describe("a mount point of Windows", () => {
+  const tree = { "C:\\": "/", "C:\\docs": "/", "C:\\link": "r:/work/here", "C:\\up": "..\\docs", "D:\\": "/" };
+  const mounts = [runnelMount("R:")];
+
+  test.each([
+    ["X:", ""],
+    ["x:/", ""],
+    ["R:", "R: is already a drive of another agent. Unmount it there first."],
+    ["R:\\work", "R:\\work lies inside the drive R:. Choose a folder outside of it."],
+    ["D:", "D: is the letter of another drive. Choose a free one."],
+    ["C:\\docs", "C:\\docs is no drive letter. A drive is mapped at a free one here: R: or X:."],
+    ["C:\\none", "C:\\none is no drive letter. A drive is mapped at a free one here: R: or X:."],
+    ["\\\\host\\share", "\\\\host\\share\\ is no drive letter. A drive is mapped at a free one here: R: or X:."],
+  ])("that is typed as %s", async (typed, sentence) => {
+    expect(await check(typed, tree, mounts, windowsPaths)).toBe(sentence);
+  });
+
+  test.each([
+    ["r:/a/b", { path: "R:\\a\\b", runnelMount: "R:" }],
+    ["R:\\a\\..", { path: "R:", runnelMount: "R:" }],
+    ["C:\\link\\x", { path: "R:\\work\\here\\x", runnelMount: "R:" }],
+    ["C:\\up", { path: "C:\\docs", runnelMount: undefined }],
+    ["\\\\?\\c:\\docs", { path: "C:\\docs", runnelMount: undefined }],
+    ["C:", { path: "C:\\", runnelMount: undefined }],
+  ])("is reached from %s, and no drive is touched", async (typed, place) => {
+    expect(await resolvePath(typed, mounts, view({ ...tree, "R:\\": "!" }, windowsPaths))).toMatchObject(place);
   });
 });
 

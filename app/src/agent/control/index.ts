@@ -5,7 +5,9 @@ export { AgentHome, type AgentRecord, homeFolder, type MountRecord } from "./hos
 export { type AgentLock, takeLock } from "./host/agent-lock.ts";
 export { type FolderView, systemFolders } from "./host/folder-view.ts";
 export { closeLog, LogFile, openLog } from "./host/log-file.ts";
-export { LinuxMountTable, type MountTable } from "./host/mount-table.ts";
+export type { MountTable } from "./host/mount-table.ts";
+export { LinuxMountTable } from "./host/posix/mount-table.ts";
+export { thisSystem } from "./host/this-system.ts";
 export { checkMountPoint, resolvePath } from "./mount-point.ts";
 export { prepareHome } from "./prepare-home.ts";
 export { quoted } from "./quoted.ts";

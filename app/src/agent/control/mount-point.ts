@@ -1,6 +1,5 @@
 // Finds out whether a folder can become a mount point, and where a path leads, without ever touching a mount of Runnel:
 // the path is walked part by part, and the mount table is asked before each part is looked at.
-import { dirname, join, resolve } from "node:path";
 import { isRunnelMount, isWithin, type MountTableEntry, RunnelError } from "@runnel/shared/base";
 import type { FolderView } from "./host/folder-view.ts";
 import { quoted } from "./quoted.ts";
@@ -31,33 +30,42 @@ export async function resolvePath(
   folders: FolderView,
   mayBeMissing = false,
 ): Promise<ResolvedPath> {
+  const { paths } = folders;
   const runnelMounts = new Set(mounts.filter(isRunnelMount).map((entry) => entry.mountpoint));
-  const left = partsOf(resolve(asked));
+  const whole = paths.spell(asked);
+  const letter = paths.letterOf(whole);
+  if (letter === whole && !runnelMounts.has(letter)) return freeLetter(letter, folders);
   const above: string[] = [];
-  let at = "/";
+  let { root: at, names: left } = paths.split(whole);
   let symlinks = 0;
   for (;;) {
+    const drive = paths.letterOf(at);
+    if (drive !== undefined && runnelMounts.has(drive)) {
+      const path = left.length === 0 ? drive : paths.files.join(at, ...left);
+      return { path, runnelMount: drive, type: "folder", above };
+    }
     const part = left.shift();
     if (part === undefined) return { path: at, runnelMount: undefined, type: "folder", above };
     if (part === "..") {
-      at = dirname(at);
+      at = paths.files.dirname(at);
       above.pop();
       continue;
     }
-    const next = join(at, part);
+    const next = paths.files.join(at, part);
     if (runnelMounts.has(next)) {
-      const path = join(next, ...left);
+      const path = paths.files.join(next, ...left);
       return { path, runnelMount: next, type: "folder", above: [...above, at] };
     }
     const found = await folders.probe(next);
     if (found.type === "symlink") {
       symlinks += 1;
       if (symlinks > SYMLINKS_MAX) refuse("NotFolder", `${asked} is a circle of symlinks. Choose another path.`);
-      left.unshift(...partsOf(found.target));
-      if (found.target.startsWith("/")) {
-        at = "/";
+      if (paths.isAbsolute(found.target)) {
+        const target = paths.split(found.target);
+        at = target.root;
+        left = [...target.names, ...left];
         above.length = 0;
-      }
+      } else left = [...paths.namesOf(found.target), ...left];
       continue;
     }
     if (found.type === "other" && left.length > 0) refuse("NotFolder", `${next} is not a folder. Choose another path.`);
@@ -67,13 +75,16 @@ export async function resolvePath(
         `${next} does not exist. Choose another path, or make this one first: mkdir -p ${quoted(asked)}`,
       );
     above.push(at);
-    at = found.type === "missing" ? join(next, ...left) : next;
+    at = found.type === "missing" ? paths.files.join(next, ...left) : next;
     if (found.type !== "folder") return { path: at, runnelMount: undefined, type: found.type, above };
   }
 }
 
-function partsOf(path: string): string[] {
-  return path.split("/").filter((part) => part !== "" && part !== ".");
+/** Resolves to the letter where no drive has it, else to the root of that drive. */
+async function freeLetter(letter: string, folders: FolderView): Promise<ResolvedPath> {
+  const { root } = folders.paths.split(letter);
+  const isMissing = (await folders.probe(root)).type === "missing";
+  return { path: isMissing ? letter : root, runnelMount: undefined, type: isMissing ? "missing" : "folder", above: [] };
 }
 
 /** Folders of this agent that no drive may hide, and that may hold no drive. */
@@ -100,6 +111,7 @@ export async function checkMountPoint(
   if (runnelMount !== undefined && runnelMount !== path) {
     refuse("Invalid", `${path} lies inside the drive ${runnelMount}. Choose a folder outside of it.`);
   }
+  if (folders.paths.mountPoints === "letters") return checkLetter(point, folders);
   if (point.type === "missing") refuse("NotFound", `${path} does not exist. Make it first: mkdir ${quoted(path)}`);
   if (point.type === "other") refuse("NotFolder", `${path} is not a folder. Choose an empty folder.`);
   if (!isDead && mounts.some((entry) => entry.mountpoint === path)) {
@@ -112,7 +124,7 @@ export async function checkMountPoint(
   if (isWithin(path, own.cache))
     refuse("Invalid", `${path} lies in the cache. Choose a folder outside of ${own.cache}.`);
   for (const folder of isDead ? point.above : [...point.above, path]) {
-    if ((await folders.probe(join(folder, STORE_FOLDER))).type === "folder") {
+    if ((await folders.probe(folders.paths.files.join(folder, STORE_FOLDER))).type === "folder") {
       refuse("Invalid", `${path} lies in ${folder}, which a server serves. Choose a folder outside of it.`);
     }
   }
@@ -123,6 +135,15 @@ export async function checkMountPoint(
       `You may not write to ${path}, and FUSE maps drives only where one may. Choose a folder of your own.`,
     );
   if (!(await folders.isEmpty(path))) refuse("NotEmpty", `${path} is not empty. Choose an empty folder.`);
+}
+
+/** Nothing lies at a letter that no drive has. @throws RunnelError Exists, Invalid */
+function checkLetter({ path, type }: ResolvedPath, { paths }: FolderView): void {
+  const letter = paths.letterOf(path);
+  if (letter === path && type === "missing") return;
+  if (letter !== undefined && paths.split(letter).root === path)
+    refuse("Exists", `${letter} is the letter of another drive. Choose a free one.`);
+  refuse("Invalid", `${path} is no drive letter. A drive is mapped at a free one here: R: or X:.`);
 }
 
 /**

@@ -2,7 +2,7 @@
 // the runtime that shows the windows.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, parse } from "node:path";
 import { type Clock, RunnelError, sleep } from "@runnel/shared";
 import type { AgentHome } from "../../agent/control/host/agent-home.ts";
 import { say } from "../say.ts";
@@ -32,7 +32,7 @@ export function agentProgram(appFolder: string): AgentProgram {
 export async function startAgent({ node, launcher }: AgentProgram, home: AgentHome, clock: Clock): Promise<void> {
   const { ELECTRON_RUN_AS_NODE: _runAsNode, NODE_OPTIONS: _options, ...inherited } = process.env;
   const child = spawn(node, [launcher, "agent", "--background"], {
-    cwd: "/",
+    cwd: parse(home.folder).root,
     env: { ...inherited, RUNNEL_HOME: home.folder },
     stdio: ["ignore", "ignore", "pipe"],
     windowsHide: true,

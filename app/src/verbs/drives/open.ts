@@ -1,5 +1,4 @@
 // Opens a file or folder of a drive with the program that the system has for it, for a page that cannot.
-import { join } from "node:path";
 import { RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 import { openWithSystem } from "../../agent/control/host/system-opener.ts";
@@ -24,7 +23,10 @@ export const open = agentVerb(schemas, {
     if (path !== "" && parts.some((part) => part === "" || part === "." || part === ".."))
       throw new RunnelError("Invalid", "open", `${path} is no path in a drive.`);
     const isFolder = shows || PROGRAM.test(path);
-    const opened = join(settings.mountpoint, ...(isFolder ? parts.slice(0, -1) : parts));
+    const opened = agent.deps.folders.paths.onDrive(
+      settings.mountpoint,
+      (isFolder ? parts.slice(0, -1) : parts).join("/"),
+    );
     const failure = await openWithSystem(opened, agent.deps.clock);
     if (failure === undefined) return { opened };
     throw new RunnelError("Unavailable", "open", `${opened} was not opened: ${failure}.`);

@@ -1,6 +1,7 @@
 // runnel pause: stops all that a drive, or a folder in it, sends and fetches, until a time that is shown.
 import { RealClock, RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
+import { thisSystem } from "../../agent/control/host/this-system.ts";
 import { Pause } from "../../agent/mount-status.ts";
 import { askAgent } from "../../cli/agent-connection.ts";
 import { DURATION_MS_MAX, parseDuration } from "../../cli/duration.ts";
@@ -69,5 +70,5 @@ export const pause = agentVerb(pauseSchemas, {
 
 /** Path on this computer. */
 export function placeOf({ mountpoint, path }: z.infer<typeof PausedPlace>): string {
-  return path === "" ? mountpoint : `${mountpoint}/${path}`;
+  return path === "" ? mountpoint : thisSystem.paths.onDrive(mountpoint, path);
 }

@@ -1,7 +1,8 @@
 // The agent's home: where it keeps its state, and how the command line finds the one agent that runs there.
 //
 //     agent.json    {pid, socket, started, version} of the running agent; absent after a clean end
-//     agent.sock    the control socket, mode 0600; elsewhere (agent.json says where) when this path is too long
+//     agent.sock    the control socket, mode 0600; elsewhere (agent.json says where) when this path is too long, and on
+//                   Windows, where it is a pipe
 //     agent.lock    held by the running agent (agent-lock.ts)
 //     agent.log     what it logs; agent.log.1 is the part before
 //     mounts.json   the mounts that have not ended cleanly, and those that are kept
@@ -14,25 +15,14 @@
 /* oxlint-disable node/no-sync -- small files, when the agent starts or ends and when a person mounts */
 // oxlint-disable-next-line no-restricted-imports -- of short names
 import { createHash } from "node:crypto";
-import {
-  chmodSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type ErrorKind, fromSystemError, RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 import { FolderPause, Pause } from "../../mount-status.ts";
-
-/** sun_path holds 108 bytes on Linux and 104 on macOS; node adds none of its own. */
-const SOCKET_PATH_BYTES_MAX = 100;
+import type { Environment } from "./system.ts";
+import { thisSystem } from "./this-system.ts";
 
 const AgentRecord = z.object({ pid: z.int(), socket: z.string(), started: z.string(), version: z.string() });
 export type AgentRecord = z.infer<typeof AgentRecord>;
@@ -62,8 +52,6 @@ const MountRecords = z.array(
   }),
 );
 export type MountRecord = z.infer<typeof MountRecords>[number];
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Folder of the home: RUNNEL_HOME, else the place that the system has for such state. */
 export function homeFolder(
@@ -129,28 +117,9 @@ export class AgentHome {
     chmodSync(this.folder, 0o700);
   }
 
-  /**
-   * Path at which the agent is to listen. Makes the folder of a socket that cannot lie in the home. @throws RunnelError
-   * Denied
-   */
+  /** Path at which the agent is to listen. @throws RunnelError Denied */
   socketPath(): string {
-    if (process.platform === "win32") return `\\\\.\\pipe\\runnel-${this.#digest()}`;
-    const here = join(this.folder, "agent.sock");
-    if (Buffer.byteLength(here) <= SOCKET_PATH_BYTES_MAX) return here;
-    const runtime = this.#environment["XDG_RUNTIME_DIR"];
-    const user = process.getuid?.() ?? 0;
-    for (const base of [runtime, tmpdir()]) {
-      if (!base?.startsWith("/")) continue;
-      const folder = join(base, `runnel-${user}-${this.#digest()}`);
-      const path = join(folder, "agent.sock");
-      if (Buffer.byteLength(path) > SOCKET_PATH_BYTES_MAX) continue;
-      if (claimRuntimeFolder(folder, user)) return path;
-    }
-    throw new RunnelError(
-      "Denied",
-      "place the control socket",
-      `The path ${here} is too long for a socket. Set RUNNEL_HOME to a shorter path.`,
-    );
+    return thisSystem.placeSocket(this.folder, this.#environment);
   }
 
   /** Record of the agent that said it runs here. @returns undefined when none did, or when the file is not whole. */
@@ -191,10 +160,6 @@ export class AgentHome {
       return line;
     }
   }
-
-  #digest(): string {
-    return createHash("sha256").update(this.folder).digest("hex").slice(0, 16);
-  }
 }
 
 /** Makes a folder and those above it, open to this user only; leaves alone what is there. @throws RunnelError */
@@ -233,20 +198,6 @@ function cannotMake(kind: ErrorKind, folder: string, cause?: unknown): RunnelErr
   return new RunnelError(kind, "make a folder", sentence, { cause });
 }
 
-/**
- * The folder above may be open to everyone, so another user could have made ours first: then it is not ours, and left
- * alone.
- */
-function claimRuntimeFolder(folder: string, user: number): boolean {
-  try {
-    mkdirSync(folder, { mode: 0o700 });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") return false;
-  }
-  const stat = lstatSync(folder);
-  return stat.isDirectory() && stat.uid === user && (stat.mode & 0o077) === 0;
-}
-
 function readJson<T>(path: string, schema: z.ZodType<T>): T | undefined {
   try {
     return schema.parse(JSON.parse(readFileSync(path, "utf8")));
@@ -261,5 +212,5 @@ function readJson<T>(path: string, schema: z.ZodType<T>): T | undefined {
  */
 function writeJson(path: string, value: unknown): void {
   writeFileSync(`${path}.new`, `${JSON.stringify(value, undefined, 2)}\n`, { mode: 0o600 });
-  renameSync(`${path}.new`, path);
+  thisSystem.replace(`${path}.new`, path);
 }

@@ -1,8 +1,12 @@
 // Answers what the check of a mount point asks about folders that lie outside all mounts of Runnel.
 import { access, constants, lstat, readdir, readlink } from "node:fs/promises";
 import { fromSystemError, isRunnelError, RunnelError } from "@runnel/shared/base";
+import type { PathForm } from "../paths/path-form.ts";
+import { thisSystem } from "./this-system.ts";
 
 export interface FolderView {
+  /** Form in which the paths of these folders are written. */
+  readonly paths: PathForm;
   /** Says what is at a path, the last symlink not followed. @throws RunnelError Denied, NameTooLong */
   probe(
     path: string,
@@ -14,6 +18,7 @@ export interface FolderView {
 }
 
 export const systemFolders: FolderView = {
+  paths: thisSystem.paths,
   async probe(path) {
     try {
       const stat = await lstat(path);

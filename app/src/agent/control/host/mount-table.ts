@@ -1,8 +1,6 @@
-// Reads what is mounted where, as the system says, without touching any mount: the agent must never touch its own (the
+// Interface to what is mounted where, which is read without touching any mount: the agent must never touch its own (the
 // kernel would wait for the agent, and the agent for the kernel), and a dead one answers nothing but errors.
-import { spawn } from "node:child_process";
-import type { Socket } from "node:net";
-import { type Clock, isRunnelMount, type MountTableEntry, readMountTable, RunnelError } from "@runnel/shared/base";
+import type { MountTableEntry } from "@runnel/shared/base";
 
 /** Answer of a mount of Runnel: dead = the agent behind it has ended; alive also when it cannot be asked or is slow. */
 export type Life = "alive" | "dead";
@@ -18,100 +16,10 @@ export interface MountTable {
    */
   detach(mountpoint: string): Promise<void>;
   /**
-   * Ends the connection of a drive of this process once the process has died, unless it is disposed of before. The
-   * kernel does so itself, but for a process that dies while a thread of it waits there for a folder's lock, to take a
-   * name away: the program that has the lock waits for an answer of the process, and both, and whoever comes to the
-   * drive, would wait for ever.
+   * Takes note of a drive of this process, until it is disposed of: once the process has died, its connection is ended.
+   * The kernel of Linux does so itself, but for a process that dies while a thread of it waits there for a folder's
+   * lock, to take a name away: the program that has the lock waits for an answer of the process, and both, and whoever
+   * comes to the drive, would wait for ever.
    */
   endWithProcess(mountpoint: string): Promise<Disposable>;
-}
-
-const PROBE_MS = 3000;
-const DETACH_MS = 10_000;
-
-/** Run by the probe: exits with 3 when the mount's other end is gone (ENOTCONN, ECONNABORTED). */
-const PROBE_SCRIPT = `
-try { require("node:fs").statfsSync(process.argv[1]); }
-catch (error) { process.exit(error.code === "ENOTCONN" || error.code === "ECONNABORTED" ? 3 : 0); }`;
-const PROBE_DEAD = 3;
-
-/**
- * Run until a line comes over file 3, or until its parent has died: the kernel says so by SIGHUP, or file 3 ends
- * without a line. Then it ends the connection of the device MAJOR:$1 (Documentation/filesystems/fuse.rst, "Control
- * filesystem"), by a file that is open from the beginning: the number may be another drive's by then. Neither sign
- * suffices: a process that cannot die keeps its files open, and one that can has closed them a moment before the kernel
- * tells of its death.
- */
-const GUARD_SCRIPT = `
-exec 4> "/sys/fs/fuse/connections/$1/abort"
-end() { echo 1 >&4; exit; }
-trap end HUP
-grep -q . <&3 & wait $! || end`;
-const DISPOSED = "disposed\n";
-
-export class LinuxMountTable implements MountTable {
-  readonly #clock: Clock;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  read(): Promise<MountTableEntry[]> {
-    return readMountTable();
-  }
-
-  async probe(mountpoint: string): Promise<Life> {
-    const code = await this.#run(process.execPath, ["-e", PROBE_SCRIPT, mountpoint], PROBE_MS);
-    return code === PROBE_DEAD ? "dead" : "alive";
-  }
-
-  async detach(mountpoint: string): Promise<void> {
-    const attempts = [["fusermount3", "-u", "-z", "--", mountpoint]];
-    if (process.getuid?.() === 0) attempts.push(["umount", "-l", "--", mountpoint]);
-    const layers = async (): Promise<number> =>
-      (await this.read()).filter((entry) => entry.mountpoint === mountpoint && isRunnelMount(entry)).length;
-    const before = await layers();
-    for (const [command = "", ...args] of attempts) {
-      await this.#run(command, args, DETACH_MS);
-      if ((await layers()) < before) return;
-    }
-    throw new RunnelError(
-      "Busy",
-      "detach a dead mount",
-      `What an earlier agent left at ${mountpoint} could not be detached. Try: sudo umount -l ${mountpoint}`,
-    );
-  }
-
-  async endWithProcess(mountpoint: string): Promise<Disposable> {
-    const top = (await this.read()).findLast((entry) => entry.mountpoint === mountpoint);
-    const [major, minor = ""] = top?.device.split(":") ?? [];
-    if (top === undefined || !isRunnelMount(top) || major !== "0") return { [Symbol.dispose]: () => undefined };
-    const words = ["--pdeathsig", "HUP", "sh", "-c", GUARD_SCRIPT, "sh", minor];
-    const guard = spawn("setpriv", words, { cwd: "/", detached: true, stdio: ["ignore", "ignore", "ignore", "pipe"] });
-    // Without the program, util-linux's, such a drive stays as it is until somebody ends its connection.
-    guard.on("error", () => undefined);
-    guard.unref();
-    const pipe = guard.stdio[3] as Socket | null;
-    pipe?.on("error", () => undefined).unref();
-    return { [Symbol.dispose]: () => pipe?.end(DISPOSED) };
-  }
-
-  /** The exit code; undefined when the program could not run or was stopped at the deadline. */
-  #run(command: string, args: string[], deadlineMs: number): Promise<number | undefined> {
-    return new Promise((done) => {
-      const child = spawn(command, args, { cwd: "/", stdio: "ignore" });
-      const timer = this.#clock.after(deadlineMs, () => {
-        child.kill("SIGKILL");
-        // Killed or not (it may sit in the kernel), nobody waits for it any longer.
-        child.unref();
-        done(undefined);
-      });
-      const end = (code: number | null): void => {
-        timer.cancel();
-        done(code ?? undefined);
-      };
-      child.once("error", () => end(null));
-      child.once("exit", end);
-    });
-  }
 }

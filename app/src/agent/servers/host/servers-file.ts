@@ -1,10 +1,11 @@
 // The file of servers that know this device (F92): it holds the device's tokens, for its user alone.
 /* oxlint-disable node/no-sync -- a small file, read at the start and written when a person logs in */
 import { X509Certificate } from "node:crypto";
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { fromSystemError, RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
+import { thisSystem } from "../../control/host/this-system.ts";
 
 const FORMAT = 1;
 const PRIVATE_MODE = 0o600;
@@ -66,13 +67,8 @@ export function writeServers(path: string, servers: readonly KnownServer[]): voi
   } finally {
     closeSync(file);
   }
-  renameSync(`${path}.new`, path);
-  const folder = openSync(dirname(path), "r");
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
+  thisSystem.replace(`${path}.new`, path);
+  thisSystem.syncFolder(dirname(path));
 }
 
 /** PEM certificates. @throws RunnelError with a sentence for a person. */

@@ -1,0 +1,15 @@
+// Linux, and macOS as far as it is the same.
+import type { System } from "../system.ts";
+import { posixPaths } from "../../paths/posix-paths.ts";
+import { placeSocket } from "./local-socket.ts";
+import { LinuxMountTable } from "./mount-table.ts";
+import { replace, syncFolder } from "./names.ts";
+
+export const posixSystem: System = {
+  paths: posixPaths,
+  mountTable: (clock) => new LinuxMountTable(clock),
+  placeSocket,
+  replace,
+  asksBySignal: true,
+  syncFolder,
+};

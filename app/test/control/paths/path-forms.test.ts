@@ -1,0 +1,53 @@
+// Forms of path: text only, so that each is tested on every system.
+import { describe, expect, test } from "@jest/globals";
+import type { PathForm } from "../../../src/agent/control/paths/path-form.ts";
+import { posixPaths } from "../../../src/agent/control/paths/posix-paths.ts";
+import { windowsPaths } from "../../../src/agent/control/paths/windows-paths.ts";
+
+describe.each<[string, PathForm, string, string]>([
+  ["Linux and macOS", posixPaths, "/users/ada/Docs", "/users/ada/Docs/"],
+  ["Windows", windowsPaths, "R:", "R:\\"],
+])("a path of %s", (_, paths, mountpoint, drive) => {
+  test("is spelled once: spelled again it is the same, and absolute", () => {
+    for (const path of [mountpoint, drive, `${drive}a/b`, `${drive}a/../b//.`]) {
+      const spelled = paths.spell(path);
+      expect(paths.spell(spelled)).toBe(spelled);
+      expect(paths.isAbsolute(spelled)).toBe(true);
+    }
+    expect(paths.spell(`${drive}a/..`)).toBe(mountpoint);
+  });
+
+  test("is split and joined again", () => {
+    const { root, names } = paths.split(`${drive}a/b`);
+    expect(names.slice(-2)).toEqual(["a", "b"]);
+    expect(paths.files.join(root, ...names)).toBe(paths.spell(`${drive}a/b`));
+  });
+
+  test.each(["", "a", "a/b c.txt", "ä/漢字"])("on a drive leads to %j in the volume, and back", (inside) => {
+    expect(paths.inVolume(mountpoint, paths.spell(paths.onDrive(mountpoint, inside)))).toBe(inside);
+  });
+});
+
+describe("a path of Windows", () => {
+  test.each([
+    ["r:", "R:"],
+    ["r:/", "R:"],
+    ["c:\\x/y\\", "C:\\x\\y"],
+    ["\\\\?\\c:\\x", "C:\\x"],
+    ["//host/share/x", "\\\\host\\share\\x"],
+  ])("typed as %s is spelled %s", (typed, spelled) => {
+    expect(windowsPaths.spell(typed)).toBe(spelled);
+  });
+
+  test.each(["x", "x\\y", "\\x", "R:x", "", "\\\\"])("is not absolute as %j", (typed) => {
+    expect(windowsPaths.isAbsolute(typed)).toBe(false);
+  });
+
+  test("shows names that Windows cannot write by stand-ins, and finds the names again", () => {
+    const shown = windowsPaths.onDrive("R:", "a:b/c?/end. /dot.");
+    expect(shown).toBe("R:\\a\uf03ab\\c\uf03f\\end.\uf020\\dot\uf02e");
+    expect(windowsPaths.inVolume("R:", shown)).toBe("a:b/c?/end. /dot.");
+    // A stand-in of what can be written is a character of the name.
+    expect(windowsPaths.inVolume("R:", "R:\\a\uf041\uf02eb")).toBe("a\uf041\uf02eb");
+  });
+});
