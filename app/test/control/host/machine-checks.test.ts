@@ -1,5 +1,5 @@
 // Checks of a computer by `runnel doctor`, and the end of a log.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
@@ -10,12 +10,23 @@ const folder = mkdtempSync(join(tmpdir(), "runnel-doctor-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 test("a system without what maps drives is told what to install", async () => {
-  expect(await checkDrives("linux", folder)).toMatchObject({
+  expect(await checkDrives("linux", { PATH: folder })).toMatchObject({
     isFine: false,
     next: "Install it: apt-get install fuse3",
   });
   writeFileSync(join(folder, "fusermount3"), "", { mode: 0o755 });
-  expect(await checkDrives("linux", folder)).toMatchObject({ isFine: true, next: null });
+  expect(await checkDrives("linux", { PATH: folder })).toMatchObject({ isFine: true, next: null });
+});
+
+test("Windows without WinFsp is told where to have it from", async () => {
+  const environment = { "ProgramFiles(x86)": folder };
+  expect(await checkDrives("win32", environment)).toMatchObject({
+    isFine: false,
+    next: expect.stringContaining("https://github.com/winfsp/winfsp"),
+  });
+  mkdirSync(join(folder, "WinFsp", "bin"), { recursive: true });
+  writeFileSync(join(folder, "WinFsp", "bin", "winfsp-x64.dll"), "");
+  expect(await checkDrives("win32", environment)).toMatchObject({ isFine: true, next: null });
 });
 
 test("the room of a disk is told; a folder that is gone is what to look at", async () => {

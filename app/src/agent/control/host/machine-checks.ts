@@ -4,6 +4,7 @@ import { access, statfs } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { fromSystemError } from "@runnel/shared/base";
 import prettyBytes from "pretty-bytes";
+import type { Environment } from "./system.ts";
 
 /** Result of a look, for a person. */
 export interface Checked {
@@ -17,27 +18,41 @@ export interface Checked {
 
 /** Room below which a disk is called tight. */
 const TIGHT_BYTES = 1024 ** 3;
+const DRIVES = "Drives";
 const FUSE_DEVICE = "/dev/fuse";
 const MOUNT_HELPER = "fusermount3";
+const WINFSP = join("WinFsp", "bin", "winfsp-x64.dll");
 
-/**
- * Checks whether the kernel can show drives. `path`: where programs are looked for. @returns undefined on a system of
- * which that is not known.
- */
+/** Checks whether the kernel can show drives. @returns undefined on a system of which that is not known. */
 export async function checkDrives(
   platform: NodeJS.Platform = process.platform,
-  path: string = process.env["PATH"] ?? "",
+  environment: Environment = process.env,
 ): Promise<Checked | undefined> {
-  if (platform !== "linux") return undefined;
-  const about = "Drives";
-  const opens = (file: string, mode: number): Promise<boolean> =>
-    access(file, mode).then(
-      () => true,
-      () => false,
-    );
+  if (platform === "win32") return checkWinFsp(environment["ProgramFiles(x86)"] ?? "C:\\Program Files (x86)");
+  return platform === "linux" ? checkFuse(environment["PATH"] ?? "") : undefined;
+}
+
+function opens(file: string, mode: number): Promise<boolean> {
+  return access(file, mode).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Checks for WinFsp where its installer puts it, unless a person chose another folder. */
+async function checkWinFsp(programs: string): Promise<Checked> {
+  if (await opens(join(programs, WINFSP), constants.R_OK))
+    return { about: DRIVES, isFine: true, sentence: "WinFsp, which shows drives, is installed.", next: null };
+  const sentence = `WinFsp, which shows drives, is not in ${programs}.`;
+  const next = "Unless it is elsewhere, install it from https://github.com/winfsp/winfsp.";
+  return { about: DRIVES, isFine: false, sentence, next };
+}
+
+/** `path`: where programs are looked for. */
+async function checkFuse(path: string): Promise<Checked> {
   if (!(await opens(FUSE_DEVICE, constants.R_OK | constants.W_OK)))
     return {
-      about,
+      about: DRIVES,
       isFine: false,
       sentence: `${FUSE_DEVICE} is not there or may not be opened, so no drive can be mapped.`,
       next: "Load the kernel's module (modprobe fuse), and in a container allow the device.",
@@ -46,12 +61,12 @@ export async function checkDrives(
   const found = await Promise.all(places.map((folder) => opens(join(folder, MOUNT_HELPER), constants.X_OK)));
   if (!found.includes(true))
     return {
-      about,
+      about: DRIVES,
       isFine: false,
       sentence: `${MOUNT_HELPER} is not there, which maps and ends drives.`,
       next: "Install it: apt-get install fuse3",
     };
-  return { about, isFine: true, sentence: "The kernel can show drives.", next: null };
+  return { about: DRIVES, isFine: true, sentence: "The kernel can show drives.", next: null };
 }
 
 /** Checks the room on the disk of a folder, which holds this. */
