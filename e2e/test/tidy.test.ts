@@ -23,6 +23,7 @@ import {
   checkMachinePaths,
   checkNames,
   checkOpenings,
+  checkPlatform,
   checkRules,
   checkSingleFolder,
   checkUnfinished,
@@ -51,6 +52,7 @@ describe("the project", () => {
     ["knows each library and system interface in one folder", checkSingleFolder],
     ["declares the packages that it imports", checkDeclaredImports],
     ["asks the clock for the time", checkClock],
+    ["asks the host which system it runs on", checkPlatform],
     ["tests every rule of its documents, and no other", checkRules],
     ["tests every limit of its limits page, and has a row for each", checkLimits({ ...LIMITS, ...TIMING })],
     ["names no path of one machine", checkMachinePaths],
@@ -165,6 +167,16 @@ describe("the tidy checks", () => {
       "app/src/agent/a.ts:1: setTimeout: ask the Clock that you were given",
       "app/src/agent/a.ts:1: imports node:timers/promises: ask the Clock that you were given",
     ]);
+  });
+
+  test("find code outside a host folder that asks which system it runs on", () => {
+    const found = planted(checkPlatform, {
+      "app/src/agent/a.ts": '// process.platform\nif (process.platform === "win32") end();',
+      "app/src/agent/control/host/a.ts": "export const system = process.platform;",
+      "app/src/main/electron/a.ts": "export const system = process.platform;",
+      "app/test/a.test.ts": "export const system = process.platform;",
+    });
+    expect(found).toEqual(["app/src/agent/a.ts:2: process.platform: ask the host's interface, in a folder host/"]);
   });
 
   test("find rules without a test, tests without a rule, and rules defined twice", () => {

@@ -1,5 +1,5 @@
 // Checks who imports what: the direction between workspaces, packages and interfaces of the system that only one folder
-// may know, packages that are declared, and time, which only the clock may tell.
+// may know, packages that are declared, time, which only the clock may tell, and the system, which only the host knows.
 import { posix } from "node:path";
 import { type ProjectFile, type Violation, type Workspace, WORKSPACES, isCpp, isProduction } from "./project.ts";
 import { isScript, isTest, scan, workspaceOf } from "./project.ts";
@@ -44,6 +44,9 @@ const FOLDER_IMPORTS: readonly { folder: string; may: readonly Workspace[]; type
 
 /** Production code asks Clock, Disk and Link; only these folders, which implement them, ask the system. */
 const HOST_FOLDERS = ["shared/src/host/", "native/src/host/"];
+/** Folders that ask which system they run on; all others ask the host. The addons are found by its name. */
+const SYSTEM_FOLDERS = ["host/", "app/src/main/electron/", "native/src/load.ts"];
+const PLATFORM = /\bprocess\.platform\b/g;
 const TIME = /\b(setTimeout|setInterval|Date\.now|performance\.now|process\.hrtime)\b|\bnew Date\(\s*\)/g;
 
 /**
@@ -210,4 +213,17 @@ export function checkClock(files: readonly ProjectFile[]): Violation[] {
     }
   }
   return violations;
+}
+
+export function checkPlatform(files: readonly ProjectFile[]): Violation[] {
+  return files
+    .filter((file) => isProduction(file.path) && isScript(file.path))
+    .filter((file) => !SYSTEM_FOLDERS.some((folder) => isWithin(file.path, folder)))
+    .flatMap((file) =>
+      [...scan(file).code.matchAll(PLATFORM)].map((match) => ({
+        path: file.path,
+        line: lineAt(file.text, match.index),
+        says: `${match[0]}: ask the host's interface, in a folder host/`,
+      })),
+    );
 }
