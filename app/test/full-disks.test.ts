@@ -1,4 +1,4 @@
-// Which disks are called full.
+// Says when a disk is called full.
 import { expect, test } from "@jest/globals";
 import { type DiskRoot, type DiskSpace, RealClock } from "@runnel/shared";
 import { FullDisks } from "../src/agent/full-disks.ts";

@@ -1,5 +1,5 @@
-// Names of files on Windows: one may not be given away while a program, a virus scanner for instance, has its file open,
-// and those that are given are durable once the file is.
+// Names of files on Windows: one may not be given away while a program, a virus scanner for instance, has its file
+// open, and those that are given are durable once the file is.
 /* oxlint-disable node/no-sync -- small files, when a person acts */
 import { renameSync } from "node:fs";
 import { type Clock, RealClock } from "@runnel/shared/base";
