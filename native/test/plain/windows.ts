@@ -58,7 +58,7 @@ export async function runOnWindows(
   const results = join(folder, "results.json");
   const onWindows = (path: string): string => `Z:${path.replaceAll("/", "\\")}`;
   const bundles = tests.map((file) => onWindows(join(folder, file.replace(/\.ts$/, ".js"))));
-  const args = [ensureWindowsNode(), onWindows(join(folder, `${RUNNER}.js`)), onWindows(results), ...bundles];
+  const args = [ensureWindowsNode("forWine8"), onWindows(join(folder, `${RUNNER}.js`)), onWindows(results), ...bundles];
   const env = { ...ensureWine(), TEMP: onWindows(folder), TMP: onWindows(folder) };
   const log = join(folder, "log.txt");
   const to = openSync(log, "w");

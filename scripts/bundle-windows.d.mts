@@ -1,0 +1,1 @@
+export function bundleForWindows(folder: string, node?: string): Promise<void>;
