@@ -1,0 +1,7 @@
+export class Wine {
+  static start(prefix: string, env: NodeJS.ProcessEnv, shows: readonly string[]): Promise<Wine>;
+  readonly env: NodeJS.ProcessEnv;
+  readonly node: string;
+  command(...words: string[]): string[];
+  close(): Promise<void>;
+}
