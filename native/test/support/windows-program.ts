@@ -29,11 +29,11 @@ export interface StandInReply {
   label: string;
 }
 
-/** The addon that test/winfsp makes. */
+/** The addon that test/winfsp makes. `mountpoint`: whose drive is meant; left out: the last that was made. */
 export interface StandIn {
-  ask(call: string, args: object): Promise<StandInReply>;
-  heard(): [action: number, filter: number, path: string][];
-  volume(): {
+  ask(call: string, args: object, mountpoint?: string): Promise<StandInReply>;
+  heard(mountpoint?: string): [action: number, filter: number, path: string][];
+  volume(mountpoint?: string): {
     mountpoint: string;
     prefix: string;
     device: string;
@@ -42,7 +42,7 @@ export interface StandIn {
     hasStreams: boolean;
     fileInfoTimeoutMs: number;
   };
-  endOutside(): void;
+  endOutside(mountpoint?: string): void;
 }
 
 const EOPNOTSUPP = 95;
@@ -116,17 +116,23 @@ interface Opened {
 type Stat = Awaited<ReturnType<TestProgram["stat"]>>;
 
 export class WindowsProgram implements TestProgram {
-  readonly #standIn: StandIn;
+  readonly #standIn: Pick<StandIn, "ask">;
+  readonly #mountpoint: string | undefined;
   readonly #open = new Map<number, Opened>();
   #nextFd = 3;
 
-  constructor(standIn: StandIn) {
+  constructor(standIn: Pick<StandIn, "ask">, mountpoint?: string) {
     this.#standIn = standIn;
+    this.#mountpoint = mountpoint;
+  }
+
+  #request(call: string, args: object): Promise<StandInReply> {
+    return this.#standIn.ask(call, args, this.#mountpoint);
   }
 
   /** Makes a request. @throws StatusError when it fails. */
   async ask(call: string, args: object): Promise<StandInReply> {
-    const told = await this.#standIn.ask(call, args);
+    const told = await this.#request(call, args);
     if (told.status !== 0) throw new StatusError(call, told.status);
     return told;
   }
@@ -176,7 +182,7 @@ export class WindowsProgram implements TestProgram {
   async fstat(fd: number): Promise<Stat> {
     const { handle, path } = this.#file(fd);
     const { info } = await this.ask("info", { handle });
-    const named = await this.#standIn.ask("open", { path, access: ACCESS.readAttributes, options: OPTION.link });
+    const named = await this.#request("open", { path, access: ACCESS.readAttributes, options: OPTION.link });
     if (named.status === 0) await this.ask("close", { handle: named.handle });
     return this.#statOf(info, named.info?.index === info?.index ? 1 : 0);
   }
@@ -208,7 +214,7 @@ export class WindowsProgram implements TestProgram {
   }
 
   async read(fd: number, offset: number, length: number): Promise<Uint8Array> {
-    const told = await this.#standIn.ask("read", { handle: this.#file(fd).handle, offset, size: length });
+    const told = await this.#request("read", { handle: this.#file(fd).handle, offset, size: length });
     if (told.status !== 0 && told.status !== STATUS_END_OF_FILE) throw new StatusError("read", told.status);
     return told.bytes;
   }

@@ -7,27 +7,65 @@
 
 namespace runnel::test {
 
-Driver& Driver::Get() {
-  static Driver* const driver = new Driver;  // threads may outlive the module's end
-  return *driver;
+namespace {
+
+std::mutex drivers_mutex;
+
+// The one of the last drive stands last. Threads may outlive the module's end.
+std::vector<Driver*>& Drivers() {
+  static auto* const drivers = new std::vector<Driver*>;
+  return *drivers;
+}
+
+}  // namespace
+
+Driver& Driver::Of(FSP_FILE_SYSTEM* file_system) { return *reinterpret_cast<Served*>(file_system)->driver; }
+
+Driver& Driver::At(const std::wstring& mountpoint) {
+  const std::lock_guard lock(drivers_mutex);
+  std::vector<Driver*>& drivers = Drivers();
+  if (drivers.empty()) drivers.push_back(new Driver);
+  for (Driver* driver : drivers) {
+    if (!mountpoint.empty() && driver->mountpoint() == mountpoint) return *driver;
+  }
+  return *drivers.back();
 }
 
 NTSTATUS Driver::Create(PWSTR device, const FSP_FSCTL_VOLUME_PARAMS* params,
                         const FSP_FILE_SYSTEM_INTERFACE* operations, FSP_FILE_SYSTEM** made) {
+  const std::lock_guard lock(drivers_mutex);
+  std::vector<Driver*>& drivers = Drivers();
+  const auto free = std::find_if(drivers.begin(), drivers.end(), [](Driver* driver) { return driver->IsFree(); });
+  if (free == drivers.end()) {
+    drivers.push_back(new Driver);
+  } else {
+    std::rotate(free, free + 1, drivers.end());
+  }
+  *made = drivers.back()->Make(device, params, operations);
+  return STATUS_SUCCESS;
+}
+
+bool Driver::IsFree() {
   const std::lock_guard lock(mutex_);
-  if (file_system_ != nullptr) return STATUS_OBJECT_NAME_COLLISION;
+  return file_system_ == nullptr;
+}
+
+FSP_FILE_SYSTEM* Driver::Make(PWSTR device, const FSP_FSCTL_VOLUME_PARAMS* params,
+                              const FSP_FILE_SYSTEM_INTERFACE* operations) {
+  const std::lock_guard lock(mutex_);
   device_ = device;
   params_ = *params;
-  auto* file_system = new FSP_FILE_SYSTEM();
+  auto* served = new Served{{}, this};
+  FSP_FILE_SYSTEM* const file_system = &served->file_system;
   file_system->Version = sizeof(FSP_FILE_SYSTEM);
   file_system->Interface = operations;
   file_system->UmFileContextIsUserContext2 = params->UmFileContextIsUserContext2;
   file_system->EnterOperation = FspFileSystemOpEnter;
   file_system->LeaveOperation = FspFileSystemOpLeave;
-  file_system_ = *made = file_system;
+  file_system_ = file_system;
   is_stopping_ = false;
   heard_.clear();
-  return STATUS_SUCCESS;
+  return file_system;
 }
 
 void Driver::Delete(FSP_FILE_SYSTEM* file_system) {
@@ -35,7 +73,7 @@ void Driver::Delete(FSP_FILE_SYSTEM* file_system) {
   file_system_ = nullptr;
   mountpoint_.clear();
   files_.clear();
-  delete file_system;
+  delete reinterpret_cast<Served*>(file_system);
 }
 
 NTSTATUS Driver::Mount(PWSTR mountpoint) {

@@ -1,5 +1,6 @@
 // A stand-in for WinFsp's driver: takes requests of programs as the kernel passes them on, and calls a file system's
-// operations for them on threads of its own, in the order and with the checks of WinFsp 2. One file system at a time.
+// operations for them on threads of its own, in the order and with the checks of WinFsp 2. Each file system has a
+// driver of its own.
 //
 // Left out, since it is the real driver's alone and a file system has no part in it: share modes, byte-range locks,
 // caches, oplocks, patterns.
@@ -77,11 +78,14 @@ struct Notification {
 
 class Driver {
  public:
-  static Driver& Get();
+  // The driver of a file system.
+  static Driver& Of(FSP_FILE_SYSTEM* file_system);
+  // The driver of the drive at a mount point; that of the last drive where there is none, or none is named.
+  static Driver& At(const std::wstring& mountpoint);
 
   // ── what the library's functions do ──
-  NTSTATUS Create(PWSTR device, const FSP_FSCTL_VOLUME_PARAMS* params, const FSP_FILE_SYSTEM_INTERFACE* operations,
-                  FSP_FILE_SYSTEM** made);
+  static NTSTATUS Create(PWSTR device, const FSP_FSCTL_VOLUME_PARAMS* params,
+                         const FSP_FILE_SYSTEM_INTERFACE* operations, FSP_FILE_SYSTEM** made);
   void Delete(FSP_FILE_SYSTEM* file_system);
   NTSTATUS Mount(PWSTR mountpoint);
   void Unmount();
@@ -102,6 +106,16 @@ class Driver {
   std::vector<Notification> TakeHeard();
 
  private:
+  // A file system with the driver that serves it.
+  struct Served {
+    FSP_FILE_SYSTEM file_system;
+    Driver* driver;
+  };
+
+  bool IsFree();
+  FSP_FILE_SYSTEM* Make(PWSTR device, const FSP_FSCTL_VOLUME_PARAMS* params,
+                        const FSP_FILE_SYSTEM_INTERFACE* operations);
+
   using Call = StandInReply (Driver::*)(const Asked&);
   void Serve();
   // The file system's context of a handle.

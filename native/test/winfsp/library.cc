@@ -69,23 +69,25 @@ FSP_API NTSTATUS FspVersion(PUINT32 version) {
 
 FSP_API NTSTATUS FspFileSystemCreate(PWSTR device, const FSP_FSCTL_VOLUME_PARAMS* params,
                                      const FSP_FILE_SYSTEM_INTERFACE* operations, FSP_FILE_SYSTEM** made) {
-  return Driver::Get().Create(device, params, operations, made);
+  return Driver::Create(device, params, operations, made);
 }
 
-FSP_API VOID FspFileSystemDelete(FSP_FILE_SYSTEM* file_system) { Driver::Get().Delete(file_system); }
+FSP_API VOID FspFileSystemDelete(FSP_FILE_SYSTEM* file_system) { Driver::Of(file_system).Delete(file_system); }
 
-FSP_API NTSTATUS FspFileSystemSetMountPoint(FSP_FILE_SYSTEM*, PWSTR mountpoint) {
-  return Driver::Get().Mount(mountpoint);
+FSP_API NTSTATUS FspFileSystemSetMountPoint(FSP_FILE_SYSTEM* file_system, PWSTR mountpoint) {
+  return Driver::Of(file_system).Mount(mountpoint);
 }
 
-FSP_API VOID FspFileSystemRemoveMountPoint(FSP_FILE_SYSTEM*) { Driver::Get().Unmount(); }
+FSP_API VOID FspFileSystemRemoveMountPoint(FSP_FILE_SYSTEM* file_system) { Driver::Of(file_system).Unmount(); }
 
-FSP_API NTSTATUS FspFileSystemStartDispatcher(FSP_FILE_SYSTEM*, ULONG threads) { return Driver::Get().Start(threads); }
+FSP_API NTSTATUS FspFileSystemStartDispatcher(FSP_FILE_SYSTEM* file_system, ULONG threads) {
+  return Driver::Of(file_system).Start(threads);
+}
 
-FSP_API VOID FspFileSystemStopDispatcher(FSP_FILE_SYSTEM*) { Driver::Get().Stop(true); }
+FSP_API VOID FspFileSystemStopDispatcher(FSP_FILE_SYSTEM* file_system) { Driver::Of(file_system).Stop(true); }
 
-FSP_API VOID FspFileSystemSendResponse(FSP_FILE_SYSTEM*, FSP_FSCTL_TRANSACT_RSP* response) {
-  Driver::Get().TakeResponse(response);
+FSP_API VOID FspFileSystemSendResponse(FSP_FILE_SYSTEM* file_system, FSP_FSCTL_TRANSACT_RSP* response) {
+  Driver::Of(file_system).TakeResponse(response);
 }
 
 // Every other time as if a rename were under way.
@@ -95,8 +97,8 @@ FSP_API NTSTATUS FspFileSystemNotifyBegin(FSP_FILE_SYSTEM*, ULONG) {
   return is_renaming ? STATUS_CANT_WAIT : STATUS_SUCCESS;
 }
 
-FSP_API NTSTATUS FspFileSystemNotify(FSP_FILE_SYSTEM*, FSP_FSCTL_NOTIFY_INFO* info, SIZE_T size) {
-  Driver::Get().TakeNotifications(info, size);
+FSP_API NTSTATUS FspFileSystemNotify(FSP_FILE_SYSTEM* file_system, FSP_FSCTL_NOTIFY_INFO* info, SIZE_T size) {
+  Driver::Of(file_system).TakeNotifications(info, size);
   return STATUS_SUCCESS;
 }
 

@@ -1,5 +1,5 @@
 // The stand-in as JavaScript sees it: `ask(call, arguments)` is one request of a program; the rest shows what the file
-// system told its driver.
+// system told its driver. Each takes a mount point last; left out: the drive that was made last.
 #include <napi.h>
 
 #include <memory>
@@ -82,22 +82,30 @@ Napi::Object ObjectOf(Napi::Env env, const StandInReply& told) {
   return object;
 }
 
+// The driver of the drive that the argument names.
+Driver& DriverOf(const Napi::CallbackInfo& info, size_t at) {
+  if (!info[at].IsString()) return Driver::At({});
+  const std::u16string text = info[at].As<Napi::String>().Utf16Value();
+  return Driver::At({text.begin(), text.end()});
+}
+
 Napi::ThreadSafeFunction to_javascript;
 
 Napi::Value Ask(const Napi::CallbackInfo& info) {
   const auto deferred = std::make_shared<Napi::Promise::Deferred>(info.Env());
-  Driver::Get().Ask(info[0].As<Napi::String>().Utf8Value(), AskedOf(info[1].As<Napi::Object>()),
-                    [deferred](StandInReply told) {
-                      to_javascript.NonBlockingCall([deferred, told = std::move(told)](Napi::Env env, Napi::Function) {
-                        deferred->Resolve(ObjectOf(env, told));
-                      });
-                    });
+  const auto done = [deferred](StandInReply told) {
+    to_javascript.NonBlockingCall([deferred, told = std::move(told)](Napi::Env env, Napi::Function) {
+      deferred->Resolve(ObjectOf(env, told));
+    });
+  };
+  const std::string call = info[0].As<Napi::String>().Utf8Value();
+  DriverOf(info, 2).Ask(call, AskedOf(info[1].As<Napi::Object>()), done);
   return deferred->Promise();
 }
 
 // The notifications since the last call: [action, filter, path].
 Napi::Value Heard(const Napi::CallbackInfo& info) {
-  const std::vector<Notification> heard = Driver::Get().TakeHeard();
+  const std::vector<Notification> heard = DriverOf(info, 0).TakeHeard();
   Napi::Array all = Napi::Array::New(info.Env(), heard.size());
   for (uint32_t i = 0; i < heard.size(); ++i) {
     Napi::Array one = Napi::Array::New(info.Env(), 3);
@@ -110,7 +118,7 @@ Napi::Value Heard(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value Volume(const Napi::CallbackInfo& info) {
-  Driver& driver = Driver::Get();
+  Driver& driver = DriverOf(info, 0);
   const FSP_FSCTL_VOLUME_PARAMS params = driver.params();
   Napi::Object object = Napi::Object::New(info.Env());
   object.Set("mountpoint", TextOf(info.Env(), driver.mountpoint()));
@@ -125,7 +133,7 @@ Napi::Value Volume(const Napi::CallbackInfo& info) {
 
 // The driver ends the file system by itself, as when WinFsp is removed.
 Napi::Value EndOutside(const Napi::CallbackInfo& info) {
-  Driver::Get().Stop(false);
+  DriverOf(info, 0).Stop(false);
   return info.Env().Undefined();
 }
 
