@@ -137,6 +137,7 @@ const TESTS = [
   ...["chunk", "codec", "digest", "disk", "disk-windows", "drive-memory", "drive-winfsp", "executor", "rechunk"].map(
     (name) => `native/test/${name}.test.ts`,
   ),
+  "native/test/system-boot.test.ts",
   ...["cbor", "frame", "messages"].map((name) => `shared/test/protocol/${name}.test.ts`),
 ];
 

@@ -145,6 +145,8 @@ export interface CoreAddon {
   /** Fills `into` or rejects. */
   decompress(bytes: Uint8Array, prefix: Uint8Array, into: Uint8Array): Promise<void>;
 
+  /** Names the system's current boot; "" where the system does not say. */
+  readonly systemBoot: string;
   /** The number that this process may have open at once. */
   readonly descriptorLimit: number;
   /** Engines that this processor can run, the fastest first. */

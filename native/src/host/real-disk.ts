@@ -23,6 +23,14 @@ export function realDisk(gate?: DescriptorGate): Disk {
   };
 }
 
+/**
+ * Names the system's current boot: what a killed process wrote is still there in the same boot, after another one
+ * perhaps not. @returns "" where the system does not say
+ */
+export function systemBoot(): string {
+  return coreAddon().systemBoot;
+}
+
 /** The number of files that this process may have open at once. */
 export function descriptorLimit(): number {
   return coreAddon().descriptorLimit;

@@ -1,10 +1,10 @@
 // The cache over a folder of sparse files and an index in SQLite. Main thread; disk work is asynchronous. A file
 // belongs to one content for ever: one that becomes another version's gets another id and name first, on stable
 // storage.
+import { systemBoot } from "@runnel/native";
 import type { ByteRange } from "@runnel/native/drive";
 import type { DiskFile, Recipe, VersionId } from "@runnel/shared";
 import { RunnelError, isRunnelError, nextTurn, recipeSize } from "@runnel/shared";
-import { systemBoot } from "../replica/system-boot.ts";
 import { openDatabase } from "../replica/database.ts";
 import type { IndexDatabase } from "../replica/database.ts";
 import { takeIn } from "./adopt.ts";

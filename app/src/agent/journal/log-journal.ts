@@ -1,6 +1,7 @@
 // The journal over the shared log. Rounds run one after another: each brings the data of all unsynced commits to stable
 // storage, then says so in the log, then removes the files of what is done. Numbers, renewals and rotations take their
 // turn between rounds.
+import { systemBoot } from "@runnel/native";
 import { randomBytes } from "node:crypto";
 import type { Clock, DiskRoot, Executor, Log, Timer } from "@runnel/shared";
 import { RunnelError, fromSystemError, isRunnelError, openLog } from "@runnel/shared";
@@ -9,7 +10,6 @@ import type { Journal, JournalCommit, JournalOperation, ReservedNodes } from "./
 import { JournalState, type PendingCommit } from "./journal-state.ts";
 import type { JournalRecord, OperationName } from "./records.ts";
 import { JOURNAL_FORMAT, dataFileName, decodeJournalRecord, encodeJournalRecord } from "./records.ts";
-import { systemBoot } from "../replica/system-boot.ts";
 
 export interface JournalOptions {
   root: DiskRoot;

@@ -3,10 +3,9 @@
 // core.node. The only place that imports better-sqlite3. Synchronous, main thread.
 /* oxlint-disable node/no-sync -- names of a database that is about to be opened, before its mount is */
 import { renameSync, rmSync } from "node:fs";
-import { checkPages } from "@runnel/native";
+import { checkPages, systemBoot } from "@runnel/native";
 import Database from "better-sqlite3";
 import { RunnelError, isRunnelError } from "@runnel/shared";
-import { systemBoot } from "./system-boot.ts";
 
 export type Value = number | bigint | string | Uint8Array | null;
 export type Row = Record<string, unknown>;

@@ -1,4 +1,5 @@
 // Jobs on open files.
+#include "src/file/boot.h"
 #include "src/file/file.h"
 #include "src/bridge/core/arguments.h"
 #include "src/bridge/core/exports.h"
@@ -119,6 +120,7 @@ void ExportFile(Napi::Env env, Napi::Object exports) {
   exports.Set("leaseStands", Napi::Function::New<LeaseStandsOf>(env));
   exports.Set("takeLock", Napi::Function::New<TakeLockOf>(env));
   exports.Set("close", Napi::Function::New<Close>(env));
+  exports.Set("systemBoot", Napi::String::New(env, SystemBoot()));
   exports.Set("descriptorLimit", Napi::Number::New(env, static_cast<double>(DescriptorLimit())));
 }
 
