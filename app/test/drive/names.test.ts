@@ -129,16 +129,18 @@ describe("a file that is created", () => {
   const THEIRS = 50;
 
   /** Creates "a" in the root; the server answers when the test says how. */
-  async function create(how: { isExclusive?: boolean; isCrowded?: boolean; name?: string } = {}) {
+  async function create(
+    how: { isExclusive?: boolean; isCrowded?: boolean; name?: string; knowsCallers?: boolean } = {},
+  ) {
     const replica = openReplica(":memory:", "boot 1");
-    replica.reset("e", { ...makeState(ROOT_NODE, "folder", 1), nlink: 1 });
+    replica.reset("e", { ...makeState(ROOT_NODE, "folder", 1), nlink: 1, uid: 7, gid: 8 });
     replica.putListing(ROOT_NODE, 1, [], true);
     let next = 1;
     const changes = new OwnChanges({ instance: "", nextNumber: () => next++, ending: () => [] });
     const gone = async (): Promise<never> => {
       throw new RunnelError("Unreachable", "ask", "Nobody is asked.");
     };
-    const tree = new Tree(replica, changes, { list: gone, stat: gone });
+    const tree = new Tree(replica, changes, { list: gone, stat: gone }, undefined, how.knowsCallers);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const calls: string[] = [];
     const deps = {
@@ -193,6 +195,12 @@ describe("a file that is created", () => {
     expect(await tree.lookup(ROOT_NODE, "a")).toMatchObject({ node: NEW, seq: 2 });
     expect(changes.isOwnName(ROOT_NODE, "a", NEW)).toBe(false);
     expect(changes.received).toEqual({ received: 1 });
+  });
+
+  test("belongs to whom its folder does where programs have no numbers that a server knows", async () => {
+    const { tree, created } = await create({ knowsCallers: false });
+    await created;
+    expect(await tree.lookup(ROOT_NODE, "a")).toMatchObject({ uid: 7, gid: 8 });
   });
 
   test("stands for the one that was there, which is no problem of anybody", async () => {

@@ -52,8 +52,9 @@ export class EarlyNames {
       throw new RunnelError("Exists", "make", "The name is taken.");
     const [node, parent] = [await operations.newNode(), await tree.node(request.folder)];
     const folder = tree.real(request.folder);
+    const owner = tree.ownerOfNew(parent, request.caller);
     return this.#change(
-      (timeNs) => ({ op: "make", folder, name, node, attributes: attributesIn(parent, request, timeNs) }),
+      (timeNs) => ({ op: "make", folder, name, node, attributes: attributesIn(parent, request, owner, timeNs) }),
       () => done(node),
     );
   }

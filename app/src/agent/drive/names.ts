@@ -114,7 +114,8 @@ export class Names {
     const node = await operations.newNode();
     const parent = await tree.node(request.folder);
     const timeNs = clock.wallNs();
-    const attributes = attributesIn(parent, { ...request, type: "file", rdev: 0, target: "" }, timeNs);
+    const owner = tree.ownerOfNew(parent, request.caller);
+    const attributes = attributesIn(parent, { ...request, type: "file", rdev: 0, target: "" }, owner, timeNs);
     const [folder, { name }] = [tree.real(request.folder), request];
     operations.mayChange("create");
     const change = changes.begin([[folder, name, node]]);
@@ -156,7 +157,8 @@ export class Names {
     const [folder, { name }] = [tree.real(request.folder), request];
     const parent = await tree.node(request.folder);
     const timeNs = clock.wallNs();
-    const attributes = packAttributes(attributesIn(parent, request, timeNs));
+    const owner = tree.ownerOfNew(parent, request.caller);
+    const attributes = packAttributes(attributesIn(parent, request, owner, timeNs));
     const body = { timeNs, folder, name, node, attributes };
     const result = checkResult("make", await operations.change("make", body, [[folder, name, node]]));
     // A folder that somebody else made first is theirs: mkdir says so, whatever the wire binds.

@@ -1,6 +1,7 @@
 // Attributes of what programs make, and names that may be refused elsewhere.
 import type { NewAttributes, NodeState } from "@runnel/shared";
 import type { RequestOfOp } from "./request-of-op.ts";
+import type { Owner } from "./tree.ts";
 
 const S_ISGID = 0o2000;
 /** Longest name that encrypted folders (eCryptfs) can hold. */
@@ -14,15 +15,16 @@ export function isRefusedElsewhere(name: string): boolean {
 }
 
 /**
- * Returns the attributes of what is made in a folder. In one with S_ISGID it has its group, and a folder that bit as
- * well (mkdir(2)).
+ * Returns the attributes of what is made in a folder by whoever is to own it. In one with S_ISGID it has its group, and
+ * a folder that bit as well (mkdir(2)).
  */
 export function attributesIn(
   parent: NodeState,
-  { type, mode, caller, rdev, target }: Pick<RequestOfOp<"make">, "type" | "mode" | "caller" | "rdev" | "target">,
+  { type, mode, rdev, target }: Pick<RequestOfOp<"make">, "type" | "mode" | "rdev" | "target">,
+  owner: Owner,
   mtimeNs: bigint,
 ): NewAttributes {
   const inherited = parent.mode & S_ISGID;
-  const gid = inherited === 0 ? caller.gid : parent.gid;
-  return { type, mode: type === "folder" ? mode | inherited : mode, uid: caller.uid, gid, mtimeNs, rdev, target };
+  const gid = inherited === 0 ? owner.gid : parent.gid;
+  return { type, mode: type === "folder" ? mode | inherited : mode, uid: owner.uid, gid, mtimeNs, rdev, target };
 }

@@ -40,20 +40,26 @@ export class Tree {
   readonly #lastPaths = new RecentMap<number, string>(LAST_PATHS_MAX);
   readonly #listing = new Map<number, Promise<void>>();
   readonly #owner: Owner | undefined;
+  readonly #knowsCallers: boolean;
   /** Returns what of a file could not be sent, and is shown. */
   unsentOf: (state: NodeState) => UnsentState | undefined = () => undefined;
 
-  /** `owner`: whom everything is shown to belong to, whatever is stored. */
+  /**
+   * `owner`: whom everything is shown to belong to, whatever is stored. `knowsCallers`: the numbers under which programs
+   * run mean something to the server.
+   */
   constructor(
     replica: Replica,
     changes: OwnChanges,
     ask: { list(folder: number): Promise<void>; stat(nodes: number[]): Promise<(NodeState | null)[]> },
     owner?: Owner,
+    knowsCallers = true,
   ) {
     this.#replica = replica;
     this.pending = new PendingTree(replica, (node) => this.real(node));
     this.#changes = changes;
     this.#owner = owner;
+    this.#knowsCallers = knowsCallers;
     this.#list = ask.list;
     this.#statNodes = ask.stat;
   }
@@ -213,6 +219,14 @@ export class Tree {
     const ctimeNs = isTouched ? timeNs : (unsent ?? state).ctimeNs;
     const xattrs = xattrSeq ?? 0;
     return { node, type, mode, uid, gid, sizeBytes, mtimeNs, ctimeNs, nlink, rdev, version, target, xattrs };
+  }
+
+  /**
+   * Returns whose a thing is that a program makes in a folder: the program's; where its numbers are made up, the
+   * folder's, so that the server's side chooses.
+   */
+  ownerOfNew(parent: NodeState, caller: Owner): Owner {
+    return this.#knowsCallers ? caller : { uid: parent.uid, gid: parent.gid };
   }
 
   /** Returns the place of a node, as far as is known here: by its first name. */

@@ -7,6 +7,7 @@ import { NodeReserve } from "../changes/node-reserve.ts";
 import { OwnChanges } from "../changes/own-changes.ts";
 import { refusalSentence } from "../changes/refusal.ts";
 import { WriteBack } from "../changes/write-back.ts";
+import { thisSystem } from "../control/host/this-system.ts";
 import { Contents } from "../drive/contents.ts";
 import { EarlyNames } from "../drive/early-names.ts";
 import { FeedApplier } from "../drive/feed-applier.ts";
@@ -270,7 +271,7 @@ function wireReading(
     list: (folder: number) => listings.list(folder),
     stat: (nodes: number[]) => listings.stat(nodes),
   };
-  const tree = new Tree(replica, changes, ask, ownerOf(settings));
+  const tree = new Tree(replica, changes, ask, ownerOf(settings), thisSystem.hasUserNumbers);
   const { transfers } = watch;
   const transfer = transferOf({ cache, session, executor, clock, reused: figures.reused, transfers, pauses });
   const aheadBytesMax = settings.cacheBytes / AHEAD_OF_CACHE;

@@ -20,6 +20,11 @@ export interface System {
    * for a second at most while somebody has the old one open. @throws the system's error
    */
   replace(from: string, to: string): void;
+  /**
+   * True where programs run under numbers of users and groups, as a server knows them; elsewhere those that a drive
+   * says are made up.
+   */
+  readonly hasUserNumbers: boolean;
   /** True where a process that is asked to end by SIGTERM learns of it; elsewhere it is ended as by a crash. */
   readonly asksBySignal: boolean;
   /** Makes the names in a folder durable, where the system does not do so by itself. */

@@ -10,6 +10,7 @@ export const posixSystem: System = {
   mountTable: (clock) => new LinuxMountTable(clock),
   placeSocket,
   replace,
+  hasUserNumbers: true,
   asksBySignal: true,
   syncFolder,
 };

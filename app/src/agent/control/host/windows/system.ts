@@ -10,6 +10,7 @@ export const windowsSystem: System = {
   mountTable: () => new WindowsMountTable(),
   placeSocket,
   replace: (from, to) => replace(from, to),
+  hasUserNumbers: false,
   asksBySignal: false,
   syncFolder,
 };
