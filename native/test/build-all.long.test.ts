@@ -133,8 +133,9 @@ describe.each([
   });
 });
 
+const OF_WINFSP = ["drive-winfsp", "drive-winfsp-programs"];
 const TESTS = [
-  ...["chunk", "codec", "digest", "disk", "disk-windows", "drive-memory", "drive-winfsp", "executor", "rechunk"].map(
+  ...["chunk", "codec", "digest", "disk", "disk-windows", "drive-memory", ...OF_WINFSP, "executor", "rechunk"].map(
     (name) => `native/test/${name}.test.ts`,
   ),
   "native/test/system-boot.test.ts",

@@ -5,68 +5,14 @@ import { describe, expect, test } from "@jest/globals";
 import { kernelDrive } from "../drive.ts";
 import { driveContract } from "./support/drive-contract.ts";
 import { RIG_SETTINGS } from "./support/drive-rig.ts";
-import { ACCESS, ATTRIBUTE, DISPOSITION, OPTION, StatusError, ticksOf } from "./support/windows-program.ts";
-import { winfspRig, type WinFspRig } from "./support/winfsp-rig.ts";
+import { ACCESS, ATTRIBUTE, DISPOSITION, OPTION, ticksOf } from "./support/windows-program.ts";
+import { winfspRig } from "./support/winfsp-rig.ts";
+import { contentOf, make, STATUS, statusOf, textOf, tryOpen, withRig } from "./support/winfsp-steps.ts";
 
 const { O_RDONLY, O_RDWR, O_CREAT, O_WRONLY, O_EXCL } = constants;
-const STATUS = {
-  accessDenied: 0xc0000022,
-  nameInvalid: 0xc0000033,
-  nameNotFound: 0xc0000034,
-  collision: 0xc0000035,
-  pathNotFound: 0xc000003a,
-  fileInvalid: 0xc0000098,
-  writeProtected: 0xc00000a2,
-  isFolder: 0xc00000ba,
-  notEmpty: 0xc0000101,
-  notFolder: 0xc0000103,
-  cannotDelete: 0xc0000121,
-} as const;
 const NOTIFY = { added: 1, removed: 2, modified: 3, fileName: 1, folderName: 2 } as const;
 
 const isWindows = process.platform === "win32";
-
-/** Runs a body with a drive of its own. */
-const withRig =
-  (body: (rig: WinFspRig) => Promise<void>, isReadOnly = false) =>
-  async (): Promise<void> => {
-    const rig = await winfspRig({}, isReadOnly);
-    try {
-      await body(rig);
-    } finally {
-      await rig.close();
-    }
-  };
-
-/** The status that a call ends with. */
-async function statusOf(what: Promise<unknown>): Promise<number> {
-  try {
-    await what;
-    return 0;
-  } catch (error) {
-    if (error instanceof StatusError) return error.status;
-    throw error;
-  }
-}
-
-const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
-
-async function contentOf({ program }: WinFspRig, path: string): Promise<string> {
-  const fd = await program.open(path, O_RDONLY);
-  const got = text(await program.read(fd, 0, 1000));
-  await program.close(fd);
-  return got;
-}
-
-async function make({ program }: WinFspRig, path: string, content = ""): Promise<void> {
-  const fd = await program.open(path, O_WRONLY | O_CREAT | O_EXCL);
-  await program.write(fd, 0, Buffer.from(content));
-  await program.close(fd);
-}
-
-/** Opens, to see whether it may. */
-const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: object = {}): Promise<number> =>
-  statusOf(program.with({ path, access, ...more }, async () => {}));
 
 (isWindows ? describe : describe.skip)("WinFsp drive: without WinFsp", () => {
   // The first test: the stand-in, once loaded, is there for good.
@@ -459,7 +405,7 @@ const tryOpen = ({ program }: WinFspRig, path: string, access: number, more: obj
         (await rig.program.ask("setSize", { handle, size, isOn: true })).info?.sizeBytes;
       expect(await sizeAfter(65_536)).toBe(10);
       expect(await sizeAfter(4)).toBe(4);
-      expect(text(await rig.program.read(fd, 0, 100))).toBe("0123");
+      expect(textOf(await rig.program.read(fd, 0, 100))).toBe("0123");
       await rig.program.ask("close", { handle });
       await rig.program.close(fd);
       expect(rig.fake.bytesAt("a")?.toString()).toBe("0123");

@@ -93,8 +93,8 @@ export const ACCESS = {
   writeOwner: 0x8_00_00,
 } as const;
 export const DISPOSITION = { open: 1, create: 2, openIf: 3, overwrite: 4, overwriteIf: 5 } as const;
-export const OPTION = { folder: 1, notFolder: 0x40, link: 0x20_00_00 } as const;
-export const ATTRIBUTE = { readOnly: 1, folder: 0x10, normal: 0x80, link: 0x4_00 } as const;
+export const OPTION = { folder: 1, notFolder: 0x40, deleteOnClose: 0x10_00, link: 0x20_00_00 } as const;
+export const ATTRIBUTE = { readOnly: 1, hidden: 2, system: 4, folder: 0x10, normal: 0x80, link: 0x4_00 } as const;
 
 const STATUS_END_OF_FILE = 0xc0000011;
 const EPOCH_TICKS = 116_444_736_000_000_000n;

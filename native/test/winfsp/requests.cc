@@ -81,9 +81,15 @@ NTSTATUS Driver::OpenOnce(const Asked& asked, std::wstring* path, StandInReply* 
   FSP_FSCTL_OPEN_FILE_INFO info = {};
   info.NormalizedName = normalized.data();
   info.NormalizedNameSize = static_cast<UINT16>(normalized.size() * sizeof(WCHAR));
+  const bool deletes_on_close = (asked.options & FILE_DELETE_ON_CLOSE) != 0;
+  // What the system itself refuses.
+  if (deletes_on_close && (asked.access & DELETE) == 0) return STATUS_INVALID_PARAMETER;
   UINT32 granted = asked.access;
   if (asked.disposition != FILE_CREATE) {
     status = Check(*path, asked.access | (overwrites ? FILE_WRITE_DATA : 0), asked.options, false, &link_at);
+    // Without an error link_at has the attributes.
+    if (status == STATUS_SUCCESS && deletes_on_close && (link_at & FILE_ATTRIBUTE_READONLY) != 0)
+      return STATUS_CANNOT_DELETE;
     if (status == STATUS_SUCCESS)
       status = Operations().Open(FileSystem(), path->data(), options, granted, &context, &info.FileInfo);
     if (status == STATUS_SUCCESS && overwrites) {
@@ -116,6 +122,7 @@ NTSTATUS Driver::OpenOnce(const Asked& asked, std::wstring* path, StandInReply* 
   file.path = is_normalized ? std::wstring(normalized.data(), info.NormalizedNameSize / sizeof(WCHAR)) : *path;
   file.access = granted;
   file.is_modified = overwrites;
+  file.is_delete_pending = deletes_on_close;
   told->text = file.path;
   told->info = info.FileInfo;
   told->has_info = true;
