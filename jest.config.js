@@ -37,6 +37,8 @@ export default {
     ...(isLong ? [] : ["\\.long\\.test\\.ts$"]),
   ],
   modulePathIgnorePatterns: [
+    // Tools, among them whole systems.
+    "<rootDir>/.setup/",
     "<rootDir>/native/build/",
     "<rootDir>/native/prebuilds/",
     "<rootDir>/installers/out/",

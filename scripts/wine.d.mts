@@ -3,5 +3,6 @@ export class Wine {
   readonly env: NodeJS.ProcessEnv;
   readonly node: string;
   command(...words: string[]): string[];
+  restart(): void;
   close(): Promise<void>;
 }

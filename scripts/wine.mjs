@@ -87,6 +87,8 @@ export class Wine {
       WINEDEBUG: "-all",
       WINEDLLOVERRIDES: "mscoree,mshtml=",
       NODE_SKIP_PLATFORM_CHECK: "1",
+      // In any other encoding arguments lose characters.
+      LC_ALL: "C.UTF-8",
     };
     mkdirSync(prefix, { recursive: true });
     if (root === undefined) {
@@ -108,9 +110,33 @@ export class Wine {
   }
 
   #ready() {
-    const [command, ...args] = this.command("wine", "winecfg", "-v", "win10");
-    perform(command, args, { env: this.env, stdio: "ignore" });
+    this.#begin();
+    this.#perform("wine", "winecfg", "-v", "win10");
     return this;
+  }
+
+  /** Begins what Wine takes for one run of the system, which otherwise ends with the last program. */
+  #begin() {
+    this.#perform("wineserver", "-p");
+  }
+
+  #perform(...words) {
+    const [command, ...args] = this.command(...words);
+    perform(command, args, { env: this.env, stdio: "ignore" });
+  }
+
+  /** Ends all that runs in it, and starts the system anew. */
+  restart() {
+    this.#end();
+    this.#begin();
+  }
+
+  #end() {
+    const [command, ...args] = this.command("wineserver", "-k");
+    spawnSync(command, args, { env: this.env, stdio: "ignore" });
+    // Until nothing of it is left.
+    const [wait, ...more] = this.command("wineserver", "-w");
+    spawnSync(wait, more, { env: this.env, stdio: "ignore" });
   }
 
   /** Words of the command that runs a program of Wine's own there, as `wine`. */
@@ -120,8 +146,7 @@ export class Wine {
 
   /** Ends all that runs in it. */
   async close() {
-    const [command, ...args] = this.command("wineserver", "-k");
-    spawnSync(command, args, { env: this.env, stdio: "ignore" });
+    this.#end();
     if (this.#holder === undefined || this.#holder.exitCode !== null) return;
     const ended = once(this.#holder, "exit");
     this.#holder.stdin.end();
