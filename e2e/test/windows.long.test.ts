@@ -1,0 +1,358 @@
+// The whole product on Windows, as far as Wine shows it: command line and agent of the installed folder against a
+// server on Linux, a program of Windows on the drive, another client on Linux. WinFsp is a stand-in (native/README.md).
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { createHash, randomBytes } from "node:crypto";
+import { constants, createReadStream, existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ACCESS, DISPOSITION, OPTION, type WindowsProgram } from "@runnel/native/test/windows-program";
+import { type Device, Sandbox, type ServerProcess, onMount, waitFor } from "../src/harness/index.ts";
+import { type RemoteStandIn, WindowsMachine } from "../src/windows/index.ts";
+
+/** The addons for Windows are compiled, with zig's C++ library, when nothing of it is there yet. */
+const BUILD_MS = 60 * 60_000;
+/** Deadlines for a busy machine, on which each command starts Node under Wine. */
+const TEST_MS = 15 * 60_000;
+const SHOWN_MS = 120_000;
+const PIECE_BYTES = 256 * 1024;
+const LARGE_BYTES = 2 ** 30;
+/** Whether a rename replaces whatever has the other name, or nothing may have it. */
+const [REPLACES, KEEPS] = [true, false];
+
+jest.setTimeout(TEST_MS);
+
+let sandbox: Sandbox;
+let server: ServerProcess;
+let served: string;
+let machine: WindowsMachine;
+let url: string;
+let linux: Device;
+let linuxDrive: string;
+let program: WindowsProgram;
+let standIn: RemoteStandIn;
+
+beforeAll(async () => {
+  sandbox = new Sandbox(BUILD_MS);
+  served = sandbox.makeFolder("served");
+  machine = await WindowsMachine.start(sandbox);
+  server = await startServer("127.0.0.1:0");
+  linux = sandbox.device("linux");
+  linuxDrive = sandbox.makeFolder("drive-linux");
+  const { url: joined } = await linux.ask(["login", await invite(), "--name", "linux"]);
+  await linux.mount(String(joined), linuxDrive);
+}, BUILD_MS);
+
+afterAll(async () => {
+  standIn?.close();
+  await machine?.close();
+  await sandbox.cleanup();
+}, 120_000);
+
+function startServer(listen: string): Promise<ServerProcess> {
+  const volumes = { docs: served, photos: sandbox.makeFolder("photos") };
+  return sandbox.startServer({ volumes, listen, args: ["--tls"] });
+}
+
+async function invite(volume = "docs"): Promise<string> {
+  const place = ["--data", sandbox.path("data"), "--address", `127.0.0.1:${server.port}`];
+  const made = await sandbox.device("admin").ask(["invite", volume, ...place]);
+  return String(made["invite"]);
+}
+
+const digest = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
+/** Digest of a served file; "" while there is none. */
+function servedDigest(name: string): string {
+  const path = join(served, name);
+  return existsSync(path) ? digest(readFileSync(path)) : "";
+}
+
+/** Digest of a file that is too large to be read at once. */
+async function digestOfLarge(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const bytes of createReadStream(path)) hash.update(bytes as Buffer);
+  return hash.digest("hex");
+}
+
+/** Runs a shell script on the Linux drive. */
+const onLinux = (script: string, ...args: string[]): Promise<string> => onMount(script, args, { deadlineMs: SHOWN_MS });
+
+/** Owner and group of a path on the Linux drive. */
+const ownerOf = (path: string): Promise<string> => onLinux('stat -c "%u %g" -- "$1"', join(linuxDrive, path));
+
+async function isOffline(): Promise<boolean> {
+  const { mounts } = (await machine.ask("status")) as { mounts: { mountpoint: string; state: string }[] };
+  return mounts.some(({ mountpoint, state }) => mountpoint === "R:" && state === "offline");
+}
+
+/** Kills the server, and waits until the drive knows. */
+async function loseServer(): Promise<void> {
+  await server.kill();
+  await waitFor(isOffline, SHOWN_MS, "the drive to be offline");
+}
+
+async function bringServerBack(): Promise<void> {
+  server = await startServer(`127.0.0.1:${server.port}`);
+}
+
+function renameAs(path: string, to: string, replaces: boolean): Promise<unknown> {
+  const how = { path: `\\${path}`, access: ACCESS.delete };
+  return program.with(how, ({ handle }) => program.ask("rename", { handle, to: `\\${to}`, isOn: replaces }));
+}
+
+async function startProgram(): Promise<void> {
+  standIn?.close();
+  ({ program, standIn } = await machine.program("R:"));
+}
+
+async function write(name: string, bytes: Uint8Array): Promise<void> {
+  const fd = await program.open(name, constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC);
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES)
+    await program.write(fd, at, bytes.subarray(at, at + PIECE_BYTES));
+  await program.close(fd);
+}
+
+async function read(name: string): Promise<Uint8Array> {
+  const fd = await program.open(name, constants.O_RDONLY);
+  const parts: Uint8Array[] = [];
+  for (let at = 0; ;) {
+    const bytes = await program.read(fd, at, PIECE_BYTES);
+    if (bytes.length === 0) break;
+    parts.push(bytes);
+    at += bytes.length;
+  }
+  await program.close(fd);
+  return Buffer.concat(parts);
+}
+
+describe("a drive of Windows", () => {
+  test("is mapped at a letter, once the machine is let in", async () => {
+    const joined = await machine.ask("login", await invite(), "--name", "windows");
+    url = String(joined["url"]);
+    expect(await machine.runnel("mount", url, "r:\\")).toMatchObject({ code: 0, stdout: `Mounted ${url} at R:.\n` });
+    await startProgram();
+    expect(await standIn.volume()).toMatchObject({ mountpoint: "R:", prefix: "\\runnel\\docs" });
+    const { mounts } = (await machine.ask("status")) as { mounts: { mountpoint: string; state: string }[] };
+    expect(mounts).toMatchObject([{ mountpoint: "R:", state: "connected" }]);
+  });
+
+  test("is refused where no drive can be, in one sentence", async () => {
+    const refusals = [
+      ["R:", `${url} is already mounted at R:.`],
+      ["C:", "C: is the letter of another drive. Choose a free one."],
+      ["C:\\windows", "C:\\windows is no drive letter. A drive is mapped at a free one here: R: or X:."],
+    ];
+    for (const [place = "", sentence = ""] of refusals) {
+      const { code, stderr } = await machine.runnel("mount", url, place);
+      expect(code).not.toBe(0);
+      expect(stderr).toContain(sentence);
+    }
+  });
+
+  test("shows the server and other clients what its programs write, and its programs what others write", async () => {
+    const [hello, large] = [Buffer.from("hello from Windows\r\n"), randomBytes(5_000_000)];
+    await write("hello.txt", hello);
+    await write("large.bin", large);
+    const [onServer, onDrive] = [join(served, "large.bin"), join(linuxDrive, "large.bin")];
+    await onLinux('until cmp -s "$1" "$2"; do sleep 0.05; done', onServer, onDrive);
+    expect(servedDigest("large.bin")).toBe(digest(large));
+    expect(await onLinux('cat "$1"', join(linuxDrive, "hello.txt"))).toBe("hello from Windows\r\n");
+    // Numbers of users are made up there: the owner is chosen here.
+    expect(await ownerOf("hello.txt")).toBe(await ownerOf("."));
+
+    await onLinux('printf "from Linux" > "$1"', join(linuxDrive, "Reply.txt"));
+    const isThere = async (): Promise<boolean> => (await program.readdir("")).includes("Reply.txt");
+    await waitFor(isThere, SHOWN_MS, "the file of the other client");
+    const paths = (await standIn.heard("R:")).map(([, , path]) => path);
+    expect(paths).toContain("\\Reply.txt");
+    const number = await onLinux('stat -c %i -- "$1"', join(linuxDrive, "Reply.txt"));
+    expect(String((await program.stat("Reply.txt")).ino)).toBe(number.trim());
+    expect(Buffer.from(await read("REPLY.TXT")).toString()).toBe("from Linux");
+
+    large.set(randomBytes(100), 2_000_000);
+    writeFileSync(join(served, "large.bin"), large);
+    const isSame = async (): Promise<boolean> => digest(await read("large.bin").catch(() => hello)) === digest(large);
+    await waitFor(isSame, SHOWN_MS, "what a program on the server wrote");
+  });
+
+  test("is one of several", async () => {
+    const { url: photos } = await machine.ask("login", await invite("photos"));
+    expect(await machine.runnel("mount", String(photos), "X:")).toMatchObject({ code: 0 });
+    const other = await machine.program("X:");
+    expect(await other.standIn.volume("X:")).toMatchObject({ mountpoint: "X:", prefix: "\\runnel\\photos" });
+    expect(await other.program.readdir("")).toEqual([]);
+    expect(await program.readdir("")).toContain("hello.txt");
+    other.standIn.close();
+    expect(await machine.runnel("unmount", "X:\\")).toMatchObject({ code: 0 });
+    expect(await program.readdir("")).toContain("hello.txt");
+  });
+
+  test("answers the verbs for what is on it", async () => {
+    await program.mkdir("old");
+    await write("old/a:b.txt".replace(":", "\uf03a"), Buffer.from("x"));
+    expect(await machine.ask("flush", "R:\\", "--applied")).toMatchObject({
+      flushed: { mountpoint: "R:", applied: true, unsent: [] },
+    });
+    expect(readFileSync(join(served, "old", "a:b.txt"), "utf8")).toBe("x");
+    const found = (await machine.ask("find", "R:", "-name", "*.txt")) as { entries: { path: string }[] };
+    expect(found.entries.map(({ path }) => path).sort()).toEqual(["Reply.txt", "hello.txt", "old/a:b.txt"]);
+    const stats = (await machine.ask("stats", "R:")) as { mounts: { mountpoint: string }[] };
+    expect(stats.mounts).toMatchObject([{ mountpoint: "R:" }]);
+    await machine.ask("pin", "R:\\old");
+    await machine.ask("unpin", "R:\\old");
+    expect(await machine.ask("remove", "r:/old/a\uf03ab.txt")).toMatchObject({ removed: { path: "old/a:b.txt" } });
+    await machine.ask("remove", "R:\\old");
+    await waitFor(() => !existsSync(join(served, "old")), SHOWN_MS, "the folder to be gone");
+  });
+
+  test("keeps names as they are, those that are long, and such as differ in their form only", async () => {
+    const folder = Array.from({ length: 8 }, (_, at) => `${at} ${"long ".repeat(9)}name`);
+    for (let depth = 1; depth <= folder.length; depth++) await program.mkdir(folder.slice(0, depth).join("/"));
+    const names = ["\u00e4", "a\u0308", "UPPER lower", "ｆｕｌｌ"];
+    for (const name of names) await write([...folder, name].join("/"), Buffer.from(name));
+    await machine.ask("flush", "R:", "--applied");
+    expect(readdirSync(join(served, ...folder)).sort()).toEqual(names.toSorted());
+    for (const name of names) expect(readFileSync(join(served, ...folder, name), "utf8")).toBe(name);
+    for (const name of ["nul", "end.", "end ", "a:stream"])
+      await expect(write(name, Buffer.from("x"))).rejects.toMatchObject({ status: 0xc0000033 });
+  });
+
+  test("has what Office saves: a new file under the old name, and the old one as a backup for a while", async () => {
+    await write("report.docx", Buffer.from("first"));
+    await program.chmod("report.docx", 0o660);
+    await write("~WRD0001.tmp", Buffer.from("second"));
+    await renameAs("report.docx", "~WRL0002.tmp", KEEPS);
+    await renameAs("~WRD0001.tmp", "report.docx", KEEPS);
+    await program.unlink("~WRL0002.tmp");
+    await write("~WRD0003.tmp", Buffer.from("third"));
+    await renameAs("~WRD0003.tmp", "report.docx", REPLACES);
+    await machine.ask("flush", "R:", "--applied");
+    expect(readFileSync(join(served, "report.docx"), "utf8")).toBe("third");
+    expect(readdirSync(served).filter((name) => name.startsWith("~"))).toEqual([]);
+    expect(await onLinux('cat "$1"', join(linuxDrive, "report.docx"))).toBe("third");
+  });
+
+  test("has the rights that its programs give", async () => {
+    await program.chmod("hello.txt", 0o640);
+    await machine.ask("flush", "R:", "--applied");
+    expect(statSync(join(served, "hello.txt")).mode & 0o777).toBe(0o640);
+  });
+
+  test("closes the files of a program that ends, and removes those that go with it", async () => {
+    const other = await machine.program("R:");
+    const access = ACCESS.read | ACCESS.write | ACCESS.delete;
+    const how = { path: "\\for a while.tmp", access, disposition: DISPOSITION.create };
+    await other.program.ask("open", { ...how, options: OPTION.deleteOnClose });
+    const fd = await other.program.open("saved.txt", constants.O_RDWR | constants.O_CREAT);
+    await other.program.write(fd, 0, Buffer.from("by a program that crashed"));
+    expect(await program.readdir("")).toContain("for a while.tmp");
+    other.standIn.close();
+    const isGone = async (): Promise<boolean> => !(await program.readdir("")).includes("for a while.tmp");
+    await waitFor(isGone, SHOWN_MS, "the file to go");
+    const isSaved = (): boolean => servedDigest("saved.txt") === digest(Buffer.from("by a program that crashed"));
+    await waitFor(isSaved, SHOWN_MS, "the other file to be saved");
+  });
+
+  test("carries a file of a gigabyte", async () => {
+    const hash = createHash("sha256");
+    const fd = await program.open("gigabyte.bin", constants.O_RDWR | constants.O_CREAT);
+    for (let at = 0; at < LARGE_BYTES; at += PIECE_BYTES) {
+      const piece = randomBytes(PIECE_BYTES);
+      hash.update(piece);
+      await program.write(fd, at, piece);
+    }
+    await program.close(fd);
+    await machine.ask("flush", "R:", "--applied");
+    const path = join(served, "gigabyte.bin");
+    expect(statSync(path).size).toBe(LARGE_BYTES);
+    expect(await digestOfLarge(path)).toBe(hash.digest("hex"));
+    await program.unlink("gigabyte.bin");
+  });
+
+  test("without a server shows what is here, keeps what is saved, and sends it later, beside what others did", async () => {
+    await write("mine.txt", Buffer.from("before"));
+    await write("both.txt", Buffer.from("before"));
+    await machine.ask("flush", "R:", "--applied");
+    await loseServer();
+    expect(Buffer.from(await read("mine.txt")).toString()).toBe("before");
+    // No program of Windows hears of a close that fails.
+    await write("mine.txt", Buffer.from("after"));
+    await write("both.txt", Buffer.from("from Windows"));
+    expect(Buffer.from(await read("mine.txt")).toString()).toBe("after");
+    const { unsent } = (await machine.ask("unsent")) as { unsent: { path: string }[] };
+    expect(unsent.map(({ path }) => path).sort()).toEqual(["both.txt", "mine.txt"]);
+    writeFileSync(join(served, "both.txt"), "from a program on the server");
+    await bringServerBack();
+    await waitFor(() => servedDigest("mine.txt") === digest(Buffer.from("after")), SHOWN_MS, "what was saved");
+    const besides = (): string | undefined => readdirSync(served).find((name) => name.startsWith("both (unsent"));
+    const copy = await waitFor(besides, SHOWN_MS, "the conflict copy");
+    await machine.ask("flush", "R:", "--applied");
+    expect(readFileSync(join(served, copy), "utf8")).toBe("from Windows");
+    expect(readFileSync(join(served, "both.txt"), "utf8")).toBe("from a program on the server");
+  });
+
+  test("loses nothing that was saved when server and agent are killed, and is mapped again", async () => {
+    const bytes = randomBytes(29_000);
+    const fd = await program.open("waiting.bin", constants.O_RDWR | constants.O_CREAT);
+    await program.write(fd, 0, bytes);
+    await server.kill();
+    const closing = program.close(fd).catch(() => undefined);
+    const isWaiting = async (): Promise<boolean> => {
+      const { unsent } = (await machine.ask("unsent")) as { unsent: unknown[] };
+      return unsent.length > 0;
+    };
+    await waitFor(isWaiting, SHOWN_MS, "the save to wait");
+    await machine.killAgent();
+    await closing;
+    await bringServerBack();
+    expect(await machine.ask("status")).toMatchObject({ mounts: [], lost: [{ url, mountpoint: "R:" }] });
+    expect(await machine.runnel("mount", url, "R:")).toMatchObject({ code: 0 });
+    await waitFor(() => servedDigest("waiting.bin") === digest(bytes), SHOWN_MS, "what waited to be sent");
+    await startProgram();
+    expect(digest(await read("waiting.bin"))).toBe(digest(bytes));
+  });
+
+  test("in mode async sends what an agent had answered that was killed the next moment, before a sync", async () => {
+    expect(await machine.runnel("unmount", "R:")).toMatchObject({ code: 0 });
+    expect(await machine.runnel("mount", url, "R:", "--mode", "async")).toMatchObject({ code: 0 });
+    await startProgram();
+    await loseServer();
+    const bytes = randomBytes(100_000);
+    await write("answered.bin", bytes);
+    await machine.killAgent();
+    await bringServerBack();
+    expect(await machine.runnel("mount", url, "R:", "--mode", "async")).toMatchObject({ code: 0 });
+    await waitFor(() => servedDigest("answered.bin") === digest(bytes), SHOWN_MS, "what was answered");
+    await startProgram();
+  });
+
+  test("is mapped again after the machine was started anew, and has what was saved before", async () => {
+    await loseServer();
+    const bytes = randomBytes(100_000);
+    await write("synced.bin", bytes);
+    // It returns once what waits is on this machine's disk, though the server is away.
+    const fd = await program.open("synced.bin", constants.O_RDWR);
+    await program.fsync(fd);
+    await program.close(fd);
+    machine.restart();
+    await waitFor(() => machine.agentPid() === undefined, SHOWN_MS, "the agent to end");
+    await bringServerBack();
+    expect(await machine.runnel("mount", url, "R:", "--mode", "sync")).toMatchObject({ code: 0 });
+    await waitFor(() => servedDigest("synced.bin") === digest(bytes), SHOWN_MS, "what was saved before");
+    await startProgram();
+    expect(digest(await read("synced.bin"))).toBe(digest(bytes));
+  });
+
+  test("is ended, and its agent too", async () => {
+    const fd = await program.open("hello.txt", constants.O_RDONLY);
+    expect(await machine.runnel("unmount", "R:")).toMatchObject({
+      code: expect.any(Number),
+      stderr: expect.stringContaining("Programs use the drive"),
+    });
+    await program.close(fd);
+    expect(await machine.runnel("unmount", "R:")).toMatchObject({ code: 0, stdout: "Unmounted R:.\n" });
+    expect(await machine.runnel("stop")).toMatchObject({ code: 0 });
+    await waitFor(() => machine.agentPid() === undefined, SHOWN_MS, "the agent to end");
+    expect(await machine.runnel("status")).toMatchObject({ code: 0 });
+    expect(existsSync(join(machine.home, "agent.json"))).toBe(false);
+  });
+});
