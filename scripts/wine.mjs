@@ -90,6 +90,8 @@ export class Wine {
       // In any other encoding arguments lose characters.
       LC_ALL: "C.UTF-8",
     };
+    // Code that was compiled for another system.
+    delete whole.NODE_COMPILE_CACHE;
     mkdirSync(prefix, { recursive: true });
     if (root === undefined) {
       ensureDebian("wine", ["wine", "wine64"]);
