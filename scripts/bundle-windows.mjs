@@ -21,7 +21,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const TARGET = "win32-x64";
 
 /** Variables that libraries which are CommonJS count on. */
-const COMMON_JS = [
+export const COMMON_JS = [
   'import { createRequire as createRequireOfBundle } from "node:module";',
   "const require = createRequireOfBundle(import.meta.url),",
   "__dirname = import.meta.dirname, __filename = import.meta.filename;",
@@ -37,6 +37,13 @@ const COMMAND = [
 function perform(...args) {
   const { status } = spawnSync(process.execPath, args, { cwd: ROOT, stdio: ["ignore", "inherit", "inherit"] });
   if (status !== 0) throw new Error(`"node ${args.join(" ")}" failed; its message stands above.`);
+}
+
+/** Installs better-sqlite3 for Windows beside programs that are to find it. */
+export function copySqlite(folder) {
+  const sqlite = join("node_modules", "better-sqlite3");
+  for (const name of ["lib", "package.json", "LICENSE", join("prebuilds", `${TARGET}.node`)])
+    cpSync(join(ROOT, sqlite, name), join(folder, sqlite, name), { recursive: true });
 }
 
 /** Makes the folder anew. `node`: path of node.exe; the product's own unless a test has another one. */
@@ -63,9 +70,7 @@ export async function bundleForWindows(folder, node = ensureWindowsNode()) {
   mkdirSync(join(app, addons), { recursive: true });
   for (const name of ["core.node", "drive.node"])
     copyFileSync(join(ROOT, "native", addons, name), join(app, addons, name));
-  const sqlite = join("node_modules", "better-sqlite3");
-  for (const name of ["lib", "package.json", "LICENSE", join("prebuilds", `${TARGET}.node`)])
-    cpSync(join(ROOT, sqlite, name), join(app, sqlite, name), { recursive: true });
+  copySqlite(app);
   cpSync(join(ROOT, "app/ui/dist"), join(folder, "ui/dist"), { recursive: true });
   copyFileSync(join(ROOT, "LICENSE"), join(folder, "LICENSE.txt"));
   copyFileSync(node, join(folder, "node.exe"));

@@ -2,7 +2,6 @@ export const ZIG_CACHE: string;
 export function ensureZig(): string;
 export function ensureWinFspHeaders(): string;
 export function ensureWindowsNode(which?: "own" | "forWine8"): string;
-export function ensureWine(): NodeJS.ProcessEnv;
 export function ensureDebian(command: string, packages: readonly string[]): void;
 export function ensureClang(): string;
 export function testElectron(): string | undefined;

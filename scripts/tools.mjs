@@ -189,27 +189,6 @@ export function ensureWinFspHeaders() {
   return join(folder, "include");
 }
 
-/**
- * The environment in which `wine` runs a program, without windows or questions. @throws Error where there is no Wine.
- */
-export function ensureWine() {
-  ensureDebian("wine", ["wine", "wine64"]);
-  const prefix = join(TOOLS, "wine-prefix");
-  const env = {
-    ...process.env,
-    WINEPREFIX: prefix,
-    WINEDEBUG: "-all",
-    WINEDLLOVERRIDES: "mscoree,mshtml=",
-    NODE_SKIP_PLATFORM_CHECK: "1",
-  };
-  if (!existsSync(join(prefix, "runnel-is-ready"))) {
-    mkdirSync(dirname(prefix), { recursive: true });
-    perform("wine", ["winecfg", "-v", "win10"], { env, stdio: "ignore" });
-    mkdirSync(join(prefix, "runnel-is-ready"));
-  }
-  return env;
-}
-
 /** Installs Debian packages unless the command is there already. @throws Error that says what is missing. */
 export function ensureDebian(command, packages) {
   if (hasCommand(command)) return;

@@ -1,3 +1,4 @@
+export function hasOwnNodeUnderWine(): boolean;
 export class Wine {
   static start(prefix: string, env: NodeJS.ProcessEnv, shows: readonly string[]): Promise<Wine>;
   readonly env: NodeJS.ProcessEnv;

@@ -59,6 +59,9 @@ function newWineRoot() {
   }
 }
 
+/** Says whether programs run there under the Node that is shipped, or under an older one. */
+export const hasOwnNodeUnderWine = () => newWineRoot() !== undefined;
+
 /** A Wine with a prefix of its own, for tests. */
 export class Wine {
   /** Variables for what runs in it. */

@@ -1,8 +1,8 @@
-// Runs the tests of bundles one after the other and writes what came of each into a file, as JSON: standard output
-// through a pipe does not arrive under Wine.    node run.js RESULTS BUNDLE…
+// Runs the tests of a bundle one after the other and writes what came of each into a file, as JSON: standard output
+// through a pipe does not arrive under Wine.    node run.js RESULTS BUNDLE
 import { writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { type GatheredTest, gatheredTests } from "./jest-globals.ts";
+import { type Block, type GatheredTest, gatheredTests } from "./jest-globals.ts";
 
 export interface PlainResult {
   title: string;
@@ -10,35 +10,77 @@ export interface PlainResult {
   outcome: string;
 }
 
-const [results = "", ...bundles] = process.argv.slice(2);
+const [results = "", bundle = ""] = process.argv.slice(2);
 
-async function outcomeOf({ before, body, after, isSkipped }: GatheredTest): Promise<string> {
+const shownError = (error: unknown): string =>
+  error instanceof Error ? `${error.stack ?? error.message}` : String(error);
+
+/** Resolves once what a block needs for all its tests is done; rejects for each of them when it failed. */
+const begun = new Map<Block, Promise<void>>();
+function begin(block: Block): Promise<void> {
+  const perform = async (): Promise<void> => {
+    for (const step of block.beforeAll) await step();
+  };
+  const done = begun.get(block) ?? perform();
+  begun.set(block, done);
+  return done;
+}
+
+/** Rejects when the deadline passes first. */
+async function within(deadlineMs: number, work: unknown): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`It takes longer than ${deadlineMs} ms.`)), deadlineMs);
+  });
+  await Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
+async function outcomeOf({ blocks, body, isSkipped, deadlineMs }: GatheredTest): Promise<string> {
   if (isSkipped) return "skipped";
+  const inner = blocks.toReversed();
   try {
-    for (const step of before) await step();
+    for (const block of blocks) await begin(block);
     try {
-      await body();
+      for (const { before } of blocks) for (const step of before) await step();
+      await within(deadlineMs, body());
     } finally {
-      for (const step of after) await step();
+      for (const { after } of inner) for (const step of after.toReversed()) await step();
     }
     return "passed";
   } catch (error) {
-    return error instanceof Error ? `${error.stack ?? error.message}` : String(error);
+    return shownError(error);
   }
 }
 
+// What a test leaves behind that failed is no failure of the next, as with jest.
+process.on("unhandledRejection", () => {});
+
 const outcomes: PlainResult[] = [];
-for (const bundle of bundles) {
-  try {
-    await import(pathToFileURL(bundle).href);
-  } catch (error) {
-    outcomes.push({ title: `load ${bundle}`, outcome: String((error as Error).stack) });
-  }
-}
-writeFileSync(results, JSON.stringify(outcomes));
-for (const gathered of gatheredTests()) {
-  outcomes.push({ title: gathered.title, outcome: await outcomeOf(gathered) });
+function add(title: string, outcome: string): void {
+  outcomes.push({ title, outcome });
   writeFileSync(results, JSON.stringify(outcomes));
+}
+
+try {
+  await import(pathToFileURL(bundle).href);
+} catch (error) {
+  add("it is loaded", shownError(error));
+}
+const tests = gatheredTests();
+for (const [at, gathered] of tests.entries()) {
+  const outcome = await outcomeOf(gathered);
+  const next = tests[at + 1]?.blocks ?? [];
+  const ended = gathered.blocks.filter((block) => begun.has(block) && !next.includes(block)).toReversed();
+  let failure: string | undefined;
+  for (const { afterAll } of ended)
+    for (const step of afterAll.toReversed()) {
+      try {
+        await step();
+      } catch (error) {
+        failure ??= shownError(error);
+      }
+    }
+  add(gathered.title, outcome === "passed" ? (failure ?? outcome) : outcome);
 }
 // Under Wine a process does not always end by itself.
 process.exit(0);

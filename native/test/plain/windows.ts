@@ -1,21 +1,22 @@
 // Brings the addons for Windows and their tests into a folder of their own, as an installed package has them (no
 // compiler, no sources, no jest), and runs them there under Wine.
-import { spawnSync } from "node:child_process";
-import { closeSync, cpSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { ensureWindowsNode, ensureWine } from "../../../scripts/tools.mjs";
+import { COMMON_JS, copySqlite } from "../../../scripts/bundle-windows.mjs";
+import { Wine } from "../../../scripts/wine.mjs";
 import type { PlainResult } from "./run.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const RUNNER = "native/test/plain/run";
+/** A file that takes longer hangs. */
+const FILE_MS = 10 * 60_000;
 
-/** Variables that libraries which are CommonJS count on. */
-const COMMON_JS = [
-  'import { createRequire as createRequireOfBundle } from "node:module";',
-  "const require = createRequireOfBundle(import.meta.url), __dirname = import.meta.dirname;",
-].join(" ");
+/** Shows a path as Windows has it; an option is none. */
+const onWindows = (path: string): string => (path.startsWith("/") ? `Z:${path.replaceAll("/", "\\")}` : path);
 
 /**
  * Bundles each test file for itself, at the same place beneath `folder`: what it reads beside itself is where it was.
@@ -31,44 +32,67 @@ async function bundle(folder: string, tests: readonly string[]): Promise<void> {
     format: "esm",
     target: "node22",
     alias: { "@jest/globals": "./native/test/plain/jest-globals.ts" },
+    external: ["better-sqlite3"],
     banner: { js: COMMON_JS },
     logLevel: "error",
   });
   writeFileSync(join(folder, "package.json"), '{"type":"module"}');
 }
 
+/** Files that tests read beside themselves, from the project's root. */
+const SAMPLES = [
+  "shared/vectors",
+  "shared/test/log/samples",
+  ...["cache", "journal", "replica", "view"].map((name) => `app/test/${name}/samples`),
+];
+
 /**
- * Runs test files, named from the project's root, in `folder`, an empty one. `beside`: files that they find in
- * `native/test`.
- * @throws Error when they could not be run to the end.
+ * Runs test files, named from the project's root, each in a process of its own, in `folder`, an empty one. `beside`:
+ * files that they find in `native/test`. A file that cannot be run to its end has a result that says so.
  */
 export async function runOnWindows(
   folder: string,
   tests: readonly string[],
-  deadlineMs: number,
   beside: readonly string[] = [],
 ): Promise<PlainResult[]> {
-  await bundle(folder, tests);
-  mkdirSync(join(folder, "native", "test"), { recursive: true });
-  for (const path of beside) cpSync(path, join(folder, "native", "test", basename(path)));
-  cpSync(join(ROOT, "shared", "vectors"), join(folder, "shared", "vectors"), { recursive: true });
+  const installed = join(folder, "installed");
+  await bundle(installed, tests);
+  mkdirSync(join(installed, "native", "test"), { recursive: true });
+  for (const path of beside) cpSync(path, join(installed, "native", "test", basename(path)));
   const prebuilt = join("native", "prebuilds", "win32-x64");
-  mkdirSync(join(folder, prebuilt), { recursive: true });
-  for (const name of ["core.node", "drive.node"]) cpSync(join(ROOT, prebuilt, name), join(folder, prebuilt, name));
-  const results = join(folder, "results.json");
-  const onWindows = (path: string): string => `Z:${path.replaceAll("/", "\\")}`;
-  const bundles = tests.map((file) => onWindows(join(folder, file.replace(/\.ts$/, ".js"))));
-  const args = [ensureWindowsNode("forWine8"), onWindows(join(folder, `${RUNNER}.js`)), onWindows(results), ...bundles];
-  const env = { ...ensureWine(), TEMP: onWindows(folder), TMP: onWindows(folder) };
-  const log = join(folder, "log.txt");
+  for (const path of [...SAMPLES, prebuilt]) cpSync(join(ROOT, path), join(installed, path), { recursive: true });
+  copySqlite(installed);
+  const wine = await Wine.start(join(folder, "prefix"), process.env, [folder]);
+  const results: PlainResult[] = [];
+  try {
+    const left = [...tests];
+    const work = async (): Promise<void> => {
+      for (let test = left.shift(); test !== undefined; test = left.shift())
+        results.push(...(await runFile(wine, folder, test)));
+    };
+    await Promise.all([work(), work()]);
+  } finally {
+    await wine.close();
+  }
+  return results;
+}
+
+/** Resolves to what came of a file, each title with the file before it. */
+async function runFile(wine: Wine, folder: string, test: string): Promise<PlainResult[]> {
+  const installed = join(folder, "installed");
+  const own = mkdtempSync(join(folder, "of-one-file-"));
+  const [results, log] = [join(own, "results.json"), join(own, "log.txt")];
+  const bundled = join(installed, test.replace(/\.ts$/, ".js"));
+  const words = [wine.node, "--disable-warning=ExperimentalWarning", join(installed, `${RUNNER}.js`), results, bundled];
+  const [command = "", ...args] = wine.command("wine", ...words.map(onWindows));
   const to = openSync(log, "w");
-  const { signal, status } = spawnSync("wine", args, {
-    env,
-    stdio: ["ignore", to, to],
-    timeout: deadlineMs,
-    cwd: folder,
-  });
+  const child = spawn(command, args, { cwd: "/", env: wine.env, stdio: ["ignore", to, to], timeout: FILE_MS });
+  const [status] = (await once(child, "exit")) as [number | null];
   closeSync(to);
-  if (status !== 0) throw new Error(`Node under Wine ended with ${status ?? signal}: ${readFileSync(log, "utf8")}`);
-  return JSON.parse(readFileSync(results, "utf8")) as PlainResult[];
+  const ended: PlainResult[] = existsSync(results) ? (JSON.parse(readFileSync(results, "utf8")) as PlainResult[]) : [];
+  if (status !== 0) {
+    const outcome = `It ended with ${status ?? "a signal"} after ${ended.length} tests: ${readFileSync(log, "utf8")}`;
+    ended.push({ title: "runs to its end", outcome });
+  }
+  return ended.map(({ title, outcome }) => ({ title: `${test} › ${title}`, outcome }));
 }
