@@ -8,6 +8,9 @@ import { ACCESS, DISPOSITION, OPTION, type WindowsProgram } from "@runnel/native
 import { type Device, Sandbox, type ServerProcess, onMount, waitFor } from "../src/harness/index.ts";
 import { type RemoteStandIn, WindowsMachine } from "../src/windows/index.ts";
 
+const { O_CREAT, O_RDONLY, O_RDWR, O_TRUNC } = constants;
+/** Answers of a drive to names that Windows has none of, and to changes without its server (ntstatus.h). */
+const [NAME_INVALID, WRITE_PROTECTED] = [0xc0000033, 0xc00000a2];
 /** The addons for Windows are compiled, with zig's C++ library, when nothing of it is there yet. */
 const BUILD_MS = 60 * 60_000;
 /** Deadlines for a busy machine, on which each command starts Node under Wine. */
@@ -105,14 +108,14 @@ async function startProgram(): Promise<void> {
 }
 
 async function write(name: string, bytes: Uint8Array): Promise<void> {
-  const fd = await program.open(name, constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC);
+  const fd = await program.open(name, O_RDWR | O_CREAT | O_TRUNC);
   for (let at = 0; at < bytes.length; at += PIECE_BYTES)
     await program.write(fd, at, bytes.subarray(at, at + PIECE_BYTES));
   await program.close(fd);
 }
 
 async function read(name: string): Promise<Uint8Array> {
-  const fd = await program.open(name, constants.O_RDONLY);
+  const fd = await program.open(name, O_RDONLY);
   const parts: Uint8Array[] = [];
   for (let at = 0; ;) {
     const bytes = await program.read(fd, at, PIECE_BYTES);
@@ -213,7 +216,7 @@ describe("a drive of Windows", () => {
     expect(readdirSync(join(served, ...folder)).sort()).toEqual(names.toSorted());
     for (const name of names) expect(readFileSync(join(served, ...folder, name), "utf8")).toBe(name);
     for (const name of ["nul", "end.", "end ", "a:stream"])
-      await expect(write(name, Buffer.from("x"))).rejects.toMatchObject({ status: 0xc0000033 });
+      await expect(write(name, Buffer.from("x"))).rejects.toMatchObject({ status: NAME_INVALID });
   });
 
   test("has what Office saves: a new file under the old name, and the old one as a backup for a while", async () => {
@@ -242,7 +245,7 @@ describe("a drive of Windows", () => {
     const access = ACCESS.read | ACCESS.write | ACCESS.delete;
     const how = { path: "\\for a while.tmp", access, disposition: DISPOSITION.create };
     await other.program.ask("open", { ...how, options: OPTION.deleteOnClose });
-    const fd = await other.program.open("saved.txt", constants.O_RDWR | constants.O_CREAT);
+    const fd = await other.program.open("saved.txt", O_RDWR | O_CREAT);
     await other.program.write(fd, 0, Buffer.from("by a program that crashed"));
     expect(await program.readdir("")).toContain("for a while.tmp");
     other.standIn.close();
@@ -254,7 +257,7 @@ describe("a drive of Windows", () => {
 
   test("carries a file of a gigabyte", async () => {
     const hash = createHash("sha256");
-    const fd = await program.open("gigabyte.bin", constants.O_RDWR | constants.O_CREAT);
+    const fd = await program.open("gigabyte.bin", O_RDWR | O_CREAT);
     for (let at = 0; at < LARGE_BYTES; at += PIECE_BYTES) {
       const piece = randomBytes(PIECE_BYTES);
       hash.update(piece);
@@ -269,20 +272,23 @@ describe("a drive of Windows", () => {
   });
 
   test("without a server shows what is here, keeps what is saved, and sends it later, beside what others did", async () => {
-    await write("mine.txt", Buffer.from("before"));
-    await write("both.txt", Buffer.from("before"));
+    for (const name of ["mine.txt", "both.txt"]) await write(name, Buffer.from("before"));
     await machine.ask("flush", "R:", "--applied");
+    expect(Buffer.from(await read("mine.txt")).toString()).toBe("before");
+    const [mine, both] = [await program.open("mine.txt", O_RDWR), await program.open("both.txt", O_RDWR)];
     await loseServer();
     expect(Buffer.from(await read("mine.txt")).toString()).toBe("before");
+    await expect(write("new.txt", Buffer.from("more"))).rejects.toMatchObject({ status: WRITE_PROTECTED });
+    await program.write(mine, 0, Buffer.from("after!"));
+    await program.write(both, 0, Buffer.from("from Windows"));
     // No program of Windows hears of a close that fails.
-    await write("mine.txt", Buffer.from("after"));
-    await write("both.txt", Buffer.from("from Windows"));
-    expect(Buffer.from(await read("mine.txt")).toString()).toBe("after");
+    for (const fd of [mine, both]) await program.close(fd);
+    expect(Buffer.from(await read("mine.txt")).toString()).toBe("after!");
     const { unsent } = (await machine.ask("unsent")) as { unsent: { path: string }[] };
     expect(unsent.map(({ path }) => path).sort()).toEqual(["both.txt", "mine.txt"]);
     writeFileSync(join(served, "both.txt"), "from a program on the server");
     await bringServerBack();
-    await waitFor(() => servedDigest("mine.txt") === digest(Buffer.from("after")), SHOWN_MS, "what was saved");
+    await waitFor(() => servedDigest("mine.txt") === digest(Buffer.from("after!")), SHOWN_MS, "what was saved");
     const besides = (): string | undefined => readdirSync(served).find((name) => name.startsWith("both (unsent"));
     const copy = await waitFor(besides, SHOWN_MS, "the conflict copy");
     await machine.ask("flush", "R:", "--applied");
@@ -292,7 +298,7 @@ describe("a drive of Windows", () => {
 
   test("loses nothing that was saved when server and agent are killed, and is mapped again", async () => {
     const bytes = randomBytes(29_000);
-    const fd = await program.open("waiting.bin", constants.O_RDWR | constants.O_CREAT);
+    const fd = await program.open("waiting.bin", O_RDWR | O_CREAT);
     await program.write(fd, 0, bytes);
     await server.kill();
     const closing = program.close(fd).catch(() => undefined);
@@ -328,9 +334,9 @@ describe("a drive of Windows", () => {
   test("is mapped again after the machine was started anew, and has what was saved before", async () => {
     await loseServer();
     const bytes = randomBytes(100_000);
-    await write("synced.bin", bytes);
+    const fd = await program.open("synced.bin", O_RDWR | O_CREAT);
+    await program.write(fd, 0, bytes);
     // It returns once what waits is on this machine's disk, though the server is away.
-    const fd = await program.open("synced.bin", constants.O_RDWR);
     await program.fsync(fd);
     await program.close(fd);
     machine.restart();
@@ -343,7 +349,7 @@ describe("a drive of Windows", () => {
   });
 
   test("is ended, and its agent too", async () => {
-    const fd = await program.open("hello.txt", constants.O_RDONLY);
+    const fd = await program.open("hello.txt", O_RDONLY);
     expect(await machine.runnel("unmount", "R:")).toMatchObject({
       code: expect.any(Number),
       stderr: expect.stringContaining("Programs use the drive"),

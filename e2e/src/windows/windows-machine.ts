@@ -8,6 +8,7 @@ import { WindowsProgram } from "@runnel/native/test/support/windows-program";
 import { buildWinFspStandIn } from "@runnel/native/test/support/winfsp-stand-in";
 import { bundleForWindows } from "../../../scripts/bundle-windows.mjs";
 import { Wine } from "../../../scripts/wine.mjs";
+import { captureOutput } from "../harness/captured-output.ts";
 import { markedProcesses } from "../harness/cleanup/sweep.ts";
 import type { Json } from "../harness/control.ts";
 import type { Sandbox } from "../harness/index.ts";
@@ -46,6 +47,8 @@ export class WindowsMachine {
     this.#folder = folder;
     this.home = join(folder, "home");
     this.#library = join(folder, "winfsp-x64.dll");
+    const log = join(this.home, "agent.log");
+    captureOutput(() => (existsSync(log) ? `${log}:\n${readFileSync(log, "utf8")}` : ""));
   }
 
   /** Builds and installs everything, which takes minutes where nothing of it was built before. */
