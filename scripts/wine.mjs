@@ -2,7 +2,7 @@
 // at once. Where that cannot be made, without root or without Debian, it is the system's Wine, and an older Node.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, rmdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createInterface } from "node:readline";
@@ -42,6 +42,7 @@ function ensureWineRoot() {
       perform("debootstrap", ["--variant=minbase", SUITE, into, mirror], quiet);
       const install = ["apt-get", "-qq", "install", "-y", "--no-install-recommends", "wine", "wine64"];
       for (const args of [["apt-get", "-qq", "update"], install]) perform("chroot", [into, ...args], quiet);
+      writeFileSync(join(into, "etc", "hosts"), "127.0.0.1 localhost\n::1 localhost\n");
     } catch (error) {
       rmSync(into, { recursive: true, force: true });
       throw error;

@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { COMMON_JS, copySqlite } from "../../../scripts/bundle-windows.mjs";
@@ -42,6 +42,7 @@ async function bundle(folder: string, tests: readonly string[]): Promise<void> {
 /** Files that tests read beside themselves, from the project's root. */
 const SAMPLES = [
   "shared/vectors",
+  "shared/src/protocol/PROTOCOL.md",
   "shared/test/log/samples",
   ...["cache", "journal", "replica", "view"].map((name) => `app/test/${name}/samples`),
 ];
@@ -59,8 +60,11 @@ export async function runOnWindows(
   await bundle(installed, tests);
   mkdirSync(join(installed, "native", "test"), { recursive: true });
   for (const path of beside) cpSync(path, join(installed, "native", "test", basename(path)));
-  const prebuilt = join("native", "prebuilds", "win32-x64");
-  for (const path of [...SAMPLES, prebuilt]) cpSync(join(ROOT, path), join(installed, path), { recursive: true });
+  for (const path of SAMPLES) cpSync(join(ROOT, path), join(installed, path), { recursive: true });
+  // Addons are looked for in the folder above that of the program.
+  const prebuilt = join("prebuilds", "win32-x64");
+  for (const above of new Set(tests.map((test) => dirname(dirname(test)))))
+    cpSync(join(ROOT, "native", prebuilt), join(installed, above, prebuilt), { recursive: true });
   copySqlite(installed);
   const wine = await Wine.start(join(folder, "prefix"), process.env, [folder]);
   const results: PlainResult[] = [];

@@ -1,0 +1,72 @@
+// Unit tests of the agent and of what both ends share, as Windows runs them, as far as Wine shows that: each file in a
+// process of its own. What a test needs that is not there is said beside it.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "@jest/globals";
+import { type Absences, faultsOf, NO_FAULTS } from "@runnel/native/test/plain/absences";
+import { runOnWindows } from "@runnel/native/test/plain/windows";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+/** The addons for Windows are compiled, with zig's C++ library, when nothing of it is there yet. */
+const BUILD_MS = 60 * 60_000;
+
+/** Files that are not run there, each with the reason. */
+const LEFT_OUT: readonly [path: RegExp, why: string][] = [
+  [/^app\/test\/ui|^shared\/test\/ui/, "pages run in a browser"],
+  [/^app\/test\/main/, "the desktop app is not built for Windows"],
+  [
+    /cli\/command-line|control\/agent-process/,
+    "they start programs from their sources; windows.long.test.ts has installed ones",
+  ],
+  [/calls\/line-carrier/, "it listens at a socket in a folder"],
+];
+
+const ABSENT: Absences = [
+  [/that cannot be watched over is mounted all the same/, "a drive is at a letter"],
+  [/cache-crash/, "a database that is open is not removed"],
+  [/a volume to serve › is a name and a folder/, "paths of a server, which runs on Linux"],
+  [/the agent's home › on .* is \//, "paths are written otherwise"],
+  [
+    /made for its user alone|is for its user alone|puts the socket elsewhere/,
+    "no modes are kept, and sockets are pipes",
+  ],
+  [/posts the ticket, and lies where|file that a browser is started with/, "no modes are kept"],
+  [/without what maps drives is told/, "programs have no mode"],
+  [/on Linux and macOS › replaces/, "folders are not synced"],
+  [/a fault of our own keeps its stack/, "its file is in a bundle"],
+  [/has a row for each folder/, "paths are written otherwise"],
+  [/has swallowed an attempt/, "no process can be halted"],
+  [
+    /the secret of a place › (is made once|comes back|is not taken from a file that|lies in no)|that cannot be used is named|\[W165\] one who has taken/,
+    "a server's, in a folder of Linux",
+  ],
+  [/a leased file from being written to/, "the simulated disk is one of Linux"],
+  [/also through a link inside/, "no symlinks are made"],
+  [/whose file cannot be written still have links/, "what lies below a file is not found"],
+  [/\[limit connections\]/, "Wine's sockets, not Windows'"],
+];
+
+function testFiles(): string[] {
+  const found = ["app/test", "shared/test"].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" }).map((name) => `${folder}/${name}`),
+  );
+  return found.filter((path) => path.endsWith(".test.ts") && !path.endsWith(".long.test.ts")).sort();
+}
+
+test(
+  "unit tests of app and shared pass on Windows, but for what is missing there",
+  async () => {
+    execFileSync(process.execPath, [join(ROOT, "native", "build-all.mjs"), "win32-x64"], { stdio: "inherit" });
+    const files = testFiles();
+    expect(LEFT_OUT.filter(([path]) => !files.some((file) => path.test(file)))).toEqual([]);
+    const folder = mkdtempSync(join(tmpdir(), "runnel-windows-"));
+    const run = files.filter((file) => !LEFT_OUT.some(([path]) => path.test(file)));
+    const results = await runOnWindows(folder, run).finally(() => rmSync(folder, { recursive: true }));
+    expect(faultsOf(results, ABSENT)).toEqual(NO_FAULTS);
+    expect(results.length).toBeGreaterThan(2000);
+  },
+  BUILD_MS,
+);
