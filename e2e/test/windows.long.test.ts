@@ -334,8 +334,8 @@ describe("a drive of Windows", () => {
   test("is mapped again after the machine was started anew, and has what was saved before", async () => {
     await loseServer();
     const bytes = randomBytes(100_000);
-    const fd = await program.open("synced.bin", O_RDWR | O_CREAT);
-    await program.write(fd, 0, bytes);
+    await write("synced.bin", bytes);
+    const fd = await program.open("synced.bin", O_RDWR);
     // It returns once what waits is on this machine's disk, though the server is away.
     await program.fsync(fd);
     await program.close(fd);

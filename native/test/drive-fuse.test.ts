@@ -94,6 +94,15 @@ const canMountOnLinux = canMount() && process.platform === "linux";
     expect((await agent.bytesAt("a"))?.toString()).toBe("01XY456789");
   });
 
+  test("a folder is synced by the agent, as a file with nothing to save is", async () => {
+    const { agent } = rig;
+    await agent.failNext("sync", "Io");
+    const sync = `python3 -c "import os; os.fsync(os.open('${rig.mountpoint}', os.O_RDONLY))"`;
+    expect(await rig.shell(sync)).toBe(1);
+    expect(await rig.shell(sync)).toBe(0);
+    expect(await agent.logOf("sync")).toHaveLength(2);
+  });
+
   test("shows the access time that a program set, and leaves it when the other is set", async () => {
     await rig.agent.remoteWrite("a", Buffer.from("text"));
     await rig.program.utimes("a", 5_000_000_000n, 7_000_000_000n);

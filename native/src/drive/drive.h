@@ -165,6 +165,7 @@ enum class Op : uint8_t {
   kStatfs,
   kXattrs,
   kSetxattr,
+  kSync,
   kReadlink,
   kRead,
   kWrite,

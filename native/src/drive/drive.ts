@@ -120,6 +120,7 @@ export type DriveRequest = { id: number; caller: Caller } & (
   | { op: "xattrs"; node: number } // its extended attributes are wanted: answered xattrs
   // answered done; fails with Exists (create) or NoAttribute (replace, remove)
   | { op: "setxattr"; node: number; name: string; how: "any" | "create" | "replace" | "remove"; value: Uint8Array }
+  | { op: "sync" } // all that was answered before is to survive a power cut here: answered done
 );
 
 /** Things the agent is told and does not answer. */

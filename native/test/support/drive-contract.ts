@@ -592,6 +592,21 @@ export function driveContract(
       expect((await agent.statistics()).openFiles).toBe(0);
     });
 
+    test("a file with nothing to save is synced by the agent, which may have answered before what it has is safe", async () => {
+      const { agent, program } = rig;
+      await writeFile("a", "text");
+      const fd = await program.open("a", O_RDWR);
+      await agent.hold("sync");
+      const syncing = program.fsync(fd);
+      await rig.until(async () => (await agent.heldCount()) === 1);
+      await agent.release();
+      await syncing;
+      await agent.failNext("sync", "Io");
+      await expect(program.fsync(fd)).rejects.toMatchObject({ errno: EIO });
+      await program.close(fd);
+      expect(await commits()).toHaveLength(1);
+    });
+
     /** Saves at the beginning of "a", which is "first", and fails; "a" stays open. */
     async function failedSave(what: string): Promise<number> {
       const { agent, program } = rig;

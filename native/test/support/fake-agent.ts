@@ -322,6 +322,8 @@ export class FakeAgent {
         return "answered";
       case "setxattr":
         return this.#onSetxattr(request);
+      case "sync":
+        return "done";
       case "statfs":
         this.drive.statfs(request.id, {
           totalBytes: 1 << 30,

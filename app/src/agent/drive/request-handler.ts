@@ -140,6 +140,8 @@ export class RequestHandler {
         return this.#truncate(request, request.sizeBytes);
       case "commit":
         return commits.commit(request);
+      case "sync":
+        return commits.sync(request);
       case "xattrs":
         await this.#isOffline([this.deps.tree.real(request.node)]);
         return this.deps.xattrs.give(request);

@@ -48,6 +48,8 @@ export class SaveRig {
   readonly problems: string[] = [];
   readonly conflicts: string[] = [];
   readonly committed: number[] = [];
+  /** Requests other than commits that were answered. */
+  readonly done: number[] = [];
   /** Programs are answered before the server, and what they save waits here for its turn. */
   isAsync = false;
   /** The drive reads an open file from the cache when it is told that the server has its content. */
@@ -168,7 +170,8 @@ export class SaveRig {
       this.overlays.splice(at, overlays.length, path);
       return true;
     };
-    const drive = { committed, rebase: () => this.isRebased, saved, joinLayers };
+    const done = (id: number): void => void this.done.push(id);
+    const drive = { committed, done, rebase: () => this.isRebased, saved, joinLayers };
     const data = await this.machine.disk.openRoot("/state/journal/data");
     const filesInUse = async (): Promise<Set<string>> => this.inUse;
     const joins = new LayerJoins({ drive, journal, data, filesInUse, log });
@@ -183,6 +186,7 @@ export class SaveRig {
       saved: () => undefined,
       likelyBases: { of: () => [] },
       writeBack: {
+        isOn: this.isAsync,
         mayBegin: () => false,
         begins: async () => this.isAsync,
         enter: () => (this.isAsync ? { [Symbol.dispose]: () => undefined } : undefined),

@@ -212,6 +212,21 @@ describe("a save that fails", () => {
 });
 
 describe("a save that succeeded", () => {
+  test("before the server had it survives a power cut once its file, or a folder, was synced", async () => {
+    for (const isSynced of [false, true]) {
+      const rig = new SaveRig();
+      rig.isAsync = true;
+      await rig.open();
+      expect(await rig.close(1)).toBe("saved");
+      if (isSynced) await rig.commits.sync({ op: "sync", id: 9, caller: { uid: 0, gid: 0, pid: 1 } });
+      expect(rig.done).toEqual(isSynced ? [9] : []);
+      await rig.machine.cutPower();
+      const journal = await rig.machine.open();
+      expect(journal.pending()).toHaveLength(isSynced ? 1 : 0);
+      await journal.close();
+    }
+  });
+
   test("is not sent again when what follows in the journal fails", async () => {
     const rig = await new SaveRig().open();
     rig.writes = [rig.refuse("NoSpace"), async () => undefined];

@@ -16,8 +16,14 @@ void DriveCore::Flush(ReplyPtr reply, Handle* handle) {
 
 void DriveCore::Fsync(ReplyPtr reply, Handle* handle) {
   CountNative(Op::kFsync);
+  // The agent may have answered saves before they were safe.
+  if (!handle->file->GetState().is_dirty) return Sync(reply);
   Commit(reply, handle->file, CommitReason::kFsync, requests_.DeadlineOf(Op::kCommit), 1,
          [reply](Kind error) { reply->Error(error); });
+}
+
+void DriveCore::Sync(ReplyPtr reply) {
+  AskAgent(reply, {.op = Op::kSync}, [reply](const Answer& answer) { reply->Error(answer.error); });
 }
 
 void DriveCore::Commit(const ReplyPtr& reply, FilePtr file, CommitReason reason, int64_t deadline_ms, int round,

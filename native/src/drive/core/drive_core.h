@@ -108,6 +108,8 @@ class DriveCore {
   void Seek(ReplyPtr reply, Handle* handle, uint64_t offset, bool wants_data);
   void Flush(ReplyPtr reply, Handle* handle);
   void Fsync(ReplyPtr reply, Handle* handle);
+  // Makes safe from a power cut all that programs were answered before.
+  void Sync(ReplyPtr reply);
   void Release(Handle* handle);
   void OpenFolder(ReplyPtr reply, uint64_t id);
   void ReadFolder(ReplyPtr reply, FolderHandle* handle, uint64_t offset, size_t size, bool with_attributes);

@@ -170,7 +170,7 @@ void ReleaseDir(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
 }
 
 // Names are as durable as their operation's return made them.
-void FsyncDir(fuse_req_t request, fuse_ino_t, int, fuse_file_info*) { fuse_reply_err(request, 0); }
+void FsyncDir(fuse_req_t request, fuse_ino_t, int, fuse_file_info*) { CoreOf(request).Sync(ReplyTo(request)); }
 
 void Seek(fuse_req_t request, fuse_ino_t, off_t offset, int whence, fuse_file_info* info) {
   CoreOf(request).Seek(ReplyTo(request), HandleOf(info), static_cast<uint64_t>(offset), whence == SEEK_DATA);

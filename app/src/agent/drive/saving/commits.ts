@@ -76,6 +76,13 @@ export class Commits {
     await this.#save(request, isDurable, (result) => this.#deps.drive.committed(request.id, result));
   }
 
+  /** Answers once all that programs were answered before the server is on stable storage here. */
+  async sync(request: RequestOfOp<"sync">): Promise<void> {
+    const { writeBack, journal, drive } = this.#deps;
+    if (writeBack.isOn) await journal.sync();
+    drive.done(request.id);
+  }
+
   /** `isDurable`: a program that is answered before the server is so when it is on stable storage here. */
   async #save(change: Change, isDurable: boolean, committed: (result: { version: number }) => void): Promise<void> {
     const { writeBack, tree } = this.#deps;
