@@ -91,7 +91,7 @@ export class Wine {
       WINEDEBUG: "-all",
       WINEDLLOVERRIDES: "mscoree,mshtml=",
       NODE_SKIP_PLATFORM_CHECK: "1",
-      // In any other encoding arguments lose characters.
+      // Arguments lose characters in any other encoding.
       LC_ALL: "C.UTF-8",
     };
     // Code that was compiled for another system.

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "@jest/globals";
-import { type Absences, faultsOf, NO_FAULTS } from "@runnel/native/test/plain/absences";
+import { type KnownFailures, faultsOf, NO_FAULTS } from "@runnel/native/test/plain/known-failures";
 import { runOnWindows } from "@runnel/native/test/plain/windows";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const BUILD_MS = 60 * 60_000;
 
 /** Files that are not run there, each with the reason. */
-const LEFT_OUT: readonly [path: RegExp, why: string][] = [
+const EXCLUDED: readonly [path: RegExp, why: string][] = [
   [/^app\/test\/ui|^shared\/test\/ui/, "pages run in a browser"],
   [/^app\/test\/main/, "the desktop app is not built for Windows"],
   [
@@ -24,7 +24,7 @@ const LEFT_OUT: readonly [path: RegExp, why: string][] = [
   [/calls\/line-carrier/, "it listens at a socket in a folder"],
 ];
 
-const ABSENT: Absences = [
+const ABSENT: KnownFailures = [
   [/that cannot be watched over is mounted all the same/, "a drive is at a letter"],
   [/cache-crash/, "a database that is open is not removed"],
   [/a volume to serve › is a name and a folder/, "paths of a server, which runs on Linux"],
@@ -61,9 +61,9 @@ test(
   async () => {
     execFileSync(process.execPath, [join(ROOT, "native", "build-all.mjs"), "win32-x64"], { stdio: "inherit" });
     const files = testFiles();
-    expect(LEFT_OUT.filter(([path]) => !files.some((file) => path.test(file)))).toEqual([]);
+    expect(EXCLUDED.filter(([path]) => !files.some((file) => path.test(file)))).toEqual([]);
     const folder = mkdtempSync(join(tmpdir(), "runnel-windows-"));
-    const run = files.filter((file) => !LEFT_OUT.some(([path]) => path.test(file)));
+    const run = files.filter((file) => !EXCLUDED.some(([path]) => path.test(file)));
     const results = await runOnWindows(folder, run).finally(() => rmSync(folder, { recursive: true }));
     expect(faultsOf(results, ABSENT)).toEqual(NO_FAULTS);
     expect(results.length).toBeGreaterThan(2000);

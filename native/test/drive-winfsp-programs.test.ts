@@ -1,6 +1,6 @@
-// What programs of Windows do with their files, as series of calls: Office, Explorer, browsers, whatever has files for
-// a while only. Runs where drive-winfsp.test.ts does, and over the same stand-in. Share modes are not here: WinFsp's
-// driver keeps them, and asks the drive nothing.
+// Series of calls that programs of Windows make: Office, Explorer, browsers, whatever has files for a while only. Runs
+// where drive-winfsp.test.ts does, and over the same stand-in. Share modes are not here: WinFsp's driver keeps them,
+// and asks the drive nothing.
 import { constants } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import { ACCESS, ATTRIBUTE, DISPOSITION, OPTION, ticksOf } from "./support/windows-program.ts";

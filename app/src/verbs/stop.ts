@@ -2,6 +2,7 @@
 import { isRunnelError, RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 import { AgentHome } from "../agent/control/host/agent-home.ts";
+import type { System } from "../agent/control/host/system.ts";
 import { thisSystem } from "../agent/control/host/this-system.ts";
 import { askRunningAgent } from "../cli/agent-connection.ts";
 import { formatCount, unsentLines } from "../cli/format.ts";
@@ -45,12 +46,21 @@ async function stopAgent(force: boolean): Promise<z.infer<typeof schemas.gives> 
   } catch (error) {
     const pid = new AgentHome().readRecord()?.pid;
     if (!isRunnelError(error, "Version") || pid === undefined) throw error;
-    if (!thisSystem.asksBySignal) {
-      const sentence = "The agent that runs is of another Runnel. End it with that one's own command: runnel stop";
-      throw new RunnelError("Version", "stop", sentence, { cause: error });
-    }
-    // It answered just now, so the pid is its own. On this signal every version unmounts and ends.
-    process.kill(pid, "SIGTERM");
+    askOtherVersion(pid, error);
     return NOTHING;
   }
+}
+
+/** Asks an agent that answered just now, so the pid is its own. @throws RunnelError Version where it cannot be asked */
+export function askOtherVersion(
+  pid: number,
+  cause: RunnelError,
+  system: Pick<System, "asksBySignal"> = thisSystem,
+): void {
+  if (!system.asksBySignal) {
+    const sentence = "The agent that runs is of another Runnel. End it with that one's own command: runnel stop";
+    throw new RunnelError("Version", "stop", sentence, { cause });
+  }
+  // On this signal every version unmounts and ends.
+  process.kill(pid, "SIGTERM");
 }

@@ -52,7 +52,7 @@ async function outcomeOf({ blocks, body, isSkipped, deadlineMs }: GatheredTest):
   }
 }
 
-// What a test leaves behind that failed is no failure of the next, as with jest.
+// A promise that a failed test leaves behind is no failure of the next, as with jest.
 process.on("unhandledRejection", () => {});
 
 const outcomes: PlainResult[] = [];

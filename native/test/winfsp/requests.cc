@@ -82,7 +82,7 @@ NTSTATUS Driver::OpenOnce(const Asked& asked, std::wstring* path, StandInReply* 
   info.NormalizedName = normalized.data();
   info.NormalizedNameSize = static_cast<UINT16>(normalized.size() * sizeof(WCHAR));
   const bool deletes_on_close = (asked.options & FILE_DELETE_ON_CLOSE) != 0;
-  // What the system itself refuses.
+  // The system itself refuses this.
   if (deletes_on_close && (asked.access & DELETE) == 0) return STATUS_INVALID_PARAMETER;
   UINT32 granted = asked.access;
   if (asked.disposition != FILE_CREATE) {

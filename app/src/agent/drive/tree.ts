@@ -45,8 +45,8 @@ export class Tree {
   unsentOf: (state: NodeState) => UnsentState | undefined = () => undefined;
 
   /**
-   * `owner`: whom everything is shown to belong to, whatever is stored. `knowsCallers`: the numbers under which programs
-   * run mean something to the server.
+   * `owner`: whom everything is shown to belong to, whatever is stored. `knowsCallers`: the numbers under which
+   * programs run mean something to the server.
    */
   constructor(
     replica: Replica,

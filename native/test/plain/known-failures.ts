@@ -1,17 +1,17 @@
-// Tests that cannot pass on a system because something is missing there, each with what. One that is named must fail, or
-// what is missing has come.
+// Tests that cannot pass on a system, each with what is missing there. One that is named must fail: what was missing
+// has come otherwise.
 import type { PlainResult } from "./run.ts";
 
-export type Absences = readonly [title: RegExp, why: string][];
+export type KnownFailures = readonly [title: RegExp, why: string][];
 
 /** Returns what is not as it should be: nothing of anything, where all is well. */
-export function faultsOf(results: readonly PlainResult[], absences: Absences) {
-  const isNamed = (title: string): boolean => absences.some(([named]) => named.test(title));
+export function faultsOf(results: readonly PlainResult[], known: KnownFailures) {
+  const isNamed = (title: string): boolean => known.some(([named]) => named.test(title));
   const ran = results.filter(({ outcome }) => outcome !== "skipped");
   return {
     failed: ran.filter(({ title, outcome }) => outcome !== "passed" && !isNamed(title)),
     passedThoughNamed: ran.filter(({ title, outcome }) => outcome === "passed" && isNamed(title)),
-    namedInVain: absences.filter(([named]) => !ran.some(({ title }) => named.test(title))),
+    namedInVain: known.filter(([named]) => !ran.some(({ title }) => named.test(title))),
   };
 }
 
