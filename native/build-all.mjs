@@ -8,7 +8,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ZIG_CACHE, ensureDebian, ensureWinFspHeaders, ensureZig } from "../scripts/tools.mjs";
+import { ZIG_CACHE, alone, ensureDebian, ensureWinFspHeaders, ensureZig } from "../scripts/tools.mjs";
 import { inputDigest, isConfiguredFor } from "./build-inputs.mjs";
 
 const TARGETS = ["linux-x64", "linux-arm64", "win32-x64", "darwin-arm64", "darwin-x64"];
@@ -56,7 +56,8 @@ try {
   if (unknown.length > 0) throw new Error(`no such target: ${unknown.join(", ")}. There are ${TARGETS.join(", ")}.`);
   ensureDebian("cmake", ["cmake", "make"]);
   const zig = ensureZig();
-  for (const target of asked.length > 0 ? asked : TARGETS) console.log(`native: ${build(target, zig)}`);
+  for (const target of asked.length > 0 ? asked : TARGETS)
+    console.log(`native: ${alone(`build-${target}`, () => build(target, zig))}`);
 } catch (error) {
   console.error(`native: ${error.message}`);
   process.exitCode = 1;

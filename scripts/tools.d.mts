@@ -1,4 +1,5 @@
 export const ZIG_CACHE: string;
+export function alone<T>(name: string, work: () => T): T;
 export function ensureZig(): string;
 export function ensureWinFspHeaders(): string;
 export function ensureWindowsNode(which?: "own" | "forWine8"): string;

@@ -4,9 +4,11 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
+  closeSync,
   cpSync,
   existsSync,
   mkdirSync,
+  openSync,
   readFileSync,
   readdirSync,
   renameSync,
@@ -75,17 +77,33 @@ export function perform(command, args, options = {}) {
   if (done.status !== 0) throw new Error(`"${[command, ...args].join(" ")}" failed; its message stands above.`);
 }
 
+/** Does the work while no other process does work of that name: tests run side by side. */
+export function alone(name, work) {
+  mkdirSync(TOOLS, { recursive: true });
+  const lock = openSync(join(TOOLS, `${name}.lock`), "w");
+  try {
+    // The open file has the lock, not the program that takes it for the file (flock(2)).
+    if (hasCommand("flock")) perform("flock", ["3"], { stdio: ["ignore", "inherit", "inherit", lock] });
+    return work();
+  } finally {
+    closeSync(lock);
+  }
+}
+
 /** A folder of .setup/tools that `fill` makes; one that was left unfinished is not taken for it. */
 export function toolFolder(name, fill) {
   const folder = join(TOOLS, name);
   if (existsSync(folder)) return folder;
-  const unfinished = `${folder}.unfinished`;
-  rmSync(unfinished, { recursive: true, force: true });
-  mkdirSync(unfinished, { recursive: true });
-  console.log(`Fetching ${name}`);
-  fill(unfinished);
-  renameSync(unfinished, folder);
-  return folder;
+  return alone(name, () => {
+    if (existsSync(folder)) return folder;
+    const unfinished = `${folder}.unfinished`;
+    rmSync(unfinished, { recursive: true, force: true });
+    mkdirSync(unfinished, { recursive: true });
+    console.log(`Fetching ${name}`);
+    fill(unfinished);
+    renameSync(unfinished, folder);
+    return folder;
+  });
 }
 
 /** Path of zig, a C and C++ compiler for every target with their libraries. About 90 MB to fetch. */

@@ -1,11 +1,11 @@
 // Builds the stand-in for WinFsp (test/winfsp): winfsp-x64.dll, which is the library that drive.node looks for and at
 // the same time an addon, through which a test plays the programs.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync } from "node:fs";
+import { mkdirSync, readdirSync, renameSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ensureWinFspHeaders, ensureZig, ZIG_CACHE } from "../../../scripts/tools.mjs";
+import { alone, ensureWinFspHeaders, ensureZig, ZIG_CACHE } from "../../../scripts/tools.mjs";
 
 const NATIVE = fileURLToPath(new URL("../..", import.meta.url));
 const SOURCES = join(NATIVE, "test", "winfsp");
@@ -13,6 +13,10 @@ const packageFolder = (name: string): string => dirname(createRequire(import.met
 
 /** Path of the library. What build-all.mjs makes for Windows has to be there. */
 export function buildWinFspStandIn(): string {
+  return alone("winfsp-stand-in", build);
+}
+
+function build(): string {
   const made = join(NATIVE, "prebuilds", ".build", "winfsp-stand-in");
   const library = join(made, "winfsp-x64.dll");
   mkdirSync(made, { recursive: true });
@@ -51,7 +55,9 @@ export function buildWinFspStandIn(): string {
     nodeFunctions,
     "-ladvapi32",
     "-o",
-    library,
+    `${library}.new`,
   ]);
+  // Another test may be reading it.
+  renameSync(`${library}.new`, library);
   return library;
 }
