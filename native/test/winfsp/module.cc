@@ -94,9 +94,8 @@ Napi::ThreadSafeFunction to_javascript;
 Napi::Value Ask(const Napi::CallbackInfo& info) {
   const auto deferred = std::make_shared<Napi::Promise::Deferred>(info.Env());
   const auto done = [deferred](StandInReply told) {
-    to_javascript.NonBlockingCall([deferred, told = std::move(told)](Napi::Env env, Napi::Function) {
-      deferred->Resolve(ObjectOf(env, told));
-    });
+    to_javascript.NonBlockingCall(
+        [deferred, told = std::move(told)](Napi::Env env, Napi::Function) { deferred->Resolve(ObjectOf(env, told)); });
   };
   const std::string call = info[0].As<Napi::String>().Utf8Value();
   DriverOf(info, 2).Ask(call, AskedOf(info[1].As<Napi::Object>()), done);

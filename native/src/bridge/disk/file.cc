@@ -1,10 +1,10 @@
 // Jobs on open files.
-#include "src/file/boot.h"
 #include "src/file/file.h"
 #include "src/bridge/core/arguments.h"
 #include "src/bridge/core/exports.h"
 #include "src/bridge/core/job.h"
 #include "src/bridge/core/results.h"
+#include "src/file/boot.h"
 #include "src/file/descriptor.h"
 
 namespace runnel {

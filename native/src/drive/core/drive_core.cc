@@ -25,10 +25,10 @@ FileType TypeOf(uint32_t mode) {
 }
 
 const char* NameOf(Op op) {
-  static constexpr const char* kNames[] = {"lookup",   "getattr",  "list",    "open",  "create", "make",   "link",
-                                           "remove",   "rename",   "setattr", "fetch", "commit", "statfs", "xattrs",
-                                           "setxattr", "sync", "readlink", "read",    "write", "flush",  "fsync",  "release",
-                                           "opendir",  "readdir",  "forget",  "seek"};
+  static constexpr const char* kNames[] = {"lookup",   "getattr", "list",     "open",   "create", "make",   "link",
+                                           "remove",   "rename",  "setattr",  "fetch",  "commit", "statfs", "xattrs",
+                                           "setxattr", "sync",    "readlink", "read",   "write",  "flush",  "fsync",
+                                           "release",  "opendir", "readdir",  "forget", "seek"};
   static_assert(sizeof(kNames) / sizeof(kNames[0]) == kOps);
   return kNames[static_cast<size_t>(op)];
 }
