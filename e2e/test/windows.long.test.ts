@@ -131,7 +131,7 @@ describe("a drive of Windows", () => {
   test("is mapped at a letter, once the machine is let in", async () => {
     const joined = await machine.ask("login", await invite(), "--name", "windows");
     url = String(joined["url"]);
-    expect(await machine.runnel("mount", url, "r:\\")).toMatchObject({ code: 0, stdout: `Mounted ${url} at R:.\n` });
+    expect(await machine.runnelCmd("mount", url, "r:\\")).toMatchObject({ code: 0, stdout: `Mounted ${url} at R:.\n` });
     await startProgram();
     expect(await standIn.volume()).toMatchObject({ mountpoint: "R:", prefix: "\\runnel\\docs" });
     const { mounts } = (await machine.ask("status")) as { mounts: { mountpoint: string; state: string }[] };
@@ -139,14 +139,15 @@ describe("a drive of Windows", () => {
     expect(mounts).toMatchObject([{ mountpoint: "R:", state: "connected", problems: [] }]);
   });
 
-  test("is refused where no drive can be, in one sentence", async () => {
+  test("is refused where no drive can be, in one sentence; doctor says what shows drives, and is not installed", async () => {
+    expect((await machine.runnel("doctor")).stdout).toContain("install it from https://github.com/winfsp/winfsp");
     const refusals = [
       ["R:", `${url} is already mounted at R:.`],
       ["C:", "C: is the letter of another drive. Choose a free one."],
       ["C:\\windows", "C:\\windows is no drive letter. A drive is mapped at a free one here: R: or X:."],
     ];
     for (const [place = "", sentence = ""] of refusals) {
-      const { code, stderr } = await machine.runnel("mount", url, place);
+      const { code, stderr } = await machine.runnelCmd("mount", url, place);
       expect(code).not.toBe(0);
       expect(stderr).toContain(sentence);
     }

@@ -61,14 +61,23 @@ export class WindowsMachine {
     return machine;
   }
 
-  /** Runs `runnel` to its end. Its words go to files: Wine's processes write into no pipe of Linux. */
-  async runnel(...args: string[]): Promise<Ended> {
+  /** Runs `runnel` to its end. */
+  runnel(...args: string[]): Promise<Ended> {
+    const installed = join(this.#folder, "installed");
+    const main = onWindows(join(installed, "app", "cli", "main.js"));
+    return this.#run(join(installed, "node.exe"), "--disable-warning=ExperimentalWarning", main, ...args);
+  }
+
+  /** Runs `runnel` as a person does who types it, which starts one program more. */
+  runnelCmd(...args: string[]): Promise<Ended> {
+    return this.#run("cmd", "/c", onWindows(join(this.#folder, "installed", "runnel.cmd")), ...args);
+  }
+
+  /** Runs a program to its end. Its words go to files: Wine's processes write into no pipe of Linux. */
+  async #run(...program: string[]): Promise<Ended> {
     const log = join(this.#folder, `command-${this.#commands++}`);
     const [out, err] = [openSync(`${log}.out`, "w"), openSync(`${log}.err`, "w")];
-    const installed = join(this.#folder, "installed");
-    const program = [join(installed, "node.exe"), "--disable-warning=ExperimentalWarning"];
-    const main = onWindows(join(installed, "app", "cli", "main.js"));
-    const [command = "", ...words] = this.#wine.command("wine", ...program, main, ...args);
+    const [command = "", ...words] = this.#wine.command("wine", ...program);
     const env = {
       ...this.#wine.env,
       RUNNEL_HOME: onWindows(this.home),

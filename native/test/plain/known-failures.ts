@@ -1,5 +1,5 @@
-// Tests that cannot pass on a system, each with what is missing there. One that is named must fail: what was missing
-// has come otherwise.
+// Tests that cannot pass on a system, each with what is missing there. One that is named must fail; if it passes, what
+// was missing has come.
 import type { PlainResult } from "./run.ts";
 
 export type KnownFailures = readonly [title: RegExp, why: string][];
