@@ -416,7 +416,7 @@ export function driveContract(
         await program.stat(path);
         await agent.hold("setattr");
         const cutting = program.truncate(path, 4);
-        // Where it is no request of its own it ends, and nothing is held.
+        // A system that has no such request opens the file instead: then it ends, and nothing is held.
         await Promise.race([cutting, rig.until(async () => (await agent.heldCount()) === 1)]);
         expect(await agent.heldCount()).toBe(1);
         const opening = program.open(path, O_RDWR);
