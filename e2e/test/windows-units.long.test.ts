@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "@jest/globals";
-import { type KnownFailures, faultsOf, NO_FAULTS } from "@runnel/native/test/plain/known-failures";
-import { runOnWindows } from "@runnel/native/test/plain/windows";
+import { type Absent, faultsOf, NO_FAULTS } from "@runnel/native/test/plain/absent.ts";
+import { runOnWindows } from "@runnel/native/test/plain/windows.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** The addons for Windows are compiled, with zig's C++ library, when nothing of it is there yet. */
@@ -24,7 +24,7 @@ const EXCLUDED: readonly [path: RegExp, why: string][] = [
   [/calls\/line-carrier/, "it listens at a socket in a folder"],
 ];
 
-const ABSENT: KnownFailures = [
+const ABSENT: readonly Absent[] = [
   [/that cannot be watched over is mounted all the same/, "a drive is at a letter"],
   [/cache-crash/, "a database that is open is not removed"],
   [/a volume to serve › is a name and a folder/, "paths of a server, which runs on Linux"],

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals
 import { createHash, randomBytes } from "node:crypto";
 import { constants, createReadStream, existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ACCESS, DISPOSITION, OPTION, type WindowsProgram } from "@runnel/native/test/support/windows-program";
+import { ACCESS, DISPOSITION, OPTION, type WindowsProgram } from "@runnel/native/test/support/windows-program.ts";
 import { type Device, Sandbox, type ServerProcess, onMount, waitFor } from "../src/harness/index.ts";
 import { type RemoteStandIn, WindowsMachine } from "../src/windows/index.ts";
 

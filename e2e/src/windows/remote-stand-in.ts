@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { type Socket, connect } from "node:net";
 import { createInterface } from "node:readline";
-import type { StandIn, StandInReply } from "@runnel/native/test/support/windows-program";
+import type { StandIn, StandInReply } from "@runnel/native/test/support/windows-program.ts";
 
 type Told = { id: number } & ({ told: unknown } | { error: string });
 
