@@ -38,6 +38,8 @@ const LACKS: Record<string, string> = {
     "libnfs looks a new name up again",
   "a fetch that fails is the reader's error, and the next read asks again": "libnfs calls each failed read EFAULT",
   "appends go to the end, whoever wrote it": "libnfs writes where it is told",
+  "a file with nothing to save is synced by the agent, which may have answered before what it has is safe":
+    "each COMMIT before it was of what fsync has safe",
   "a save while another is under way waits for it and commits again": "libnfs makes one call at a time",
 };
 
