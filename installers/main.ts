@@ -26,6 +26,7 @@ import { missingFrom, productTree } from "./src/product.ts";
 import { runTool } from "./src/run.ts";
 import { desktopTree, systemTree } from "./src/system.ts";
 import { type Release, type Tree, filesIn } from "./src/tree.ts";
+import { packMsi, packSetup } from "./src/windows.ts";
 
 const ROOT = resolve(fileURLToPath(new URL("..", import.meta.url)));
 
@@ -41,6 +42,8 @@ KIND: deb        agent, command line and server, for Debian and its kin
       rpm        the same as deb, for Fedora and its kin
       tar        the same, for any folder
       container  tar, and the Containerfile of a server
+      setup      a set-up for Windows on x64, for one user
+      msi        the same for msiexec
       macos      a tarball for macOS on each processor; with --downloads, where they will lie, Homebrew's formula
 Packages are not signed. With RUNNEL_GPG_KEY=ID the list of their digests is (SHA256SUMS.asc). With
 RUNNEL_UPDATE_KEY=FILE (PEM, Ed25519) and RUNNEL_UPDATE_URL=URL packages look for updates there, and updates.json is
@@ -74,7 +77,21 @@ const KINDS: Record<string, (packing: Packing) => string[]> = {
     writeContainerfile(release, out),
   ],
   macos: (packing) => packMacs(packing),
+  setup: ({ release, work, out }) => {
+    ensureDebian("makensis", ["nsis"]);
+    return [packSetup(bundledForWindows(release, work), release, work, out)];
+  },
+  msi: ({ release, work, out }) => {
+    ensureDebian("wixl", ["wixl", "msitools"]);
+    return [packMsi(bundledForWindows(release, work), release, work, out)];
+  },
 };
+
+function bundledForWindows({ version }: Release, work: string): string {
+  const folder = join(work, "windows");
+  if (!existsSync(folder)) runTool(process.execPath, ["scripts/bundle-windows.mjs", folder, version], { cwd: ROOT });
+  return folder;
+}
 
 function packMacs({ release, signer, work, out, downloads }: Packing): string[] {
   runTool(process.execPath, ["native/build-all.mjs", ...MACS.map(({ name }) => name)], { cwd: ROOT });

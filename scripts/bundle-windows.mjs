@@ -11,7 +11,7 @@
 //
 // The agent looks for the addons and the pages at these places from where it lies (native/src/load.ts, run-agent.ts).
 import { spawnSync } from "node:child_process";
-import { copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
@@ -46,8 +46,22 @@ export function copySqlite(folder) {
     cpSync(join(ROOT, sqlite, name), join(folder, sqlite, name), { recursive: true });
 }
 
-/** Makes the folder anew. `node`: path of node.exe; the product's own unless a test has another one. */
-export async function bundleForWindows(folder, node = ensureWindowsNode()) {
+/** Says another version than the project's. */
+const ofVersion = (version) => ({
+  name: "version",
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]app[\\/]package\.json$/ }, ({ path }) => ({
+      contents: JSON.stringify({ ...JSON.parse(readFileSync(path, "utf8")), version }),
+      loader: "json",
+    }));
+  },
+});
+
+/**
+ * Makes the folder anew. `node`: path of node.exe; the product's own unless a test has another one. `version`: the
+ * project's unless a package says another.
+ */
+export async function bundleForWindows(folder, node = ensureWindowsNode(), version) {
   perform("native/build-all.mjs", TARGET);
   perform("--disable-warning=ExperimentalWarning", "scripts/build-pages.mjs", "--if-older");
   rmSync(folder, { recursive: true, force: true });
@@ -63,6 +77,7 @@ export async function bundleForWindows(folder, node = ensureWindowsNode()) {
     target: "node22",
     external: ["better-sqlite3"],
     banner: { js: COMMON_JS },
+    plugins: version === undefined ? [] : [ofVersion(version)],
     logLevel: "warning",
   });
   writeFileSync(join(app, "package.json"), '{"type":"module"}\n');
@@ -78,8 +93,8 @@ export async function bundleForWindows(folder, node = ensureWindowsNode()) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const [, , folder] = process.argv;
+  const [, , folder, version] = process.argv;
   if (folder === undefined)
-    throw new Error("Name the folder that is to be made: node scripts/bundle-windows.mjs FOLDER");
-  await bundleForWindows(resolve(folder));
+    throw new Error("Name the folder that is to be made: node scripts/bundle-windows.mjs FOLDER [VERSION]");
+  await bundleForWindows(resolve(folder), undefined, version);
 }

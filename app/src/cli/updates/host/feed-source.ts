@@ -1,11 +1,18 @@
 // Reads the list of updates, and where this copy of Runnel is to look for it: a file beside the product, which whoever
 // packs it puts there (installers/src/feed.ts). A clone has none.
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { RunnelError, fromSystemError } from "@runnel/shared/base";
 import { FEED_BYTES_MAX, FeedPlace } from "../signed-feed.ts";
 
-export const PLACE_FILE = fileURLToPath(new URL("../../../../../update-feed.json", import.meta.url));
+/** Path beside the folder `app` that the program lies in, as sources or as one file. */
+export function placeFileFor(program: string): string {
+  const [, product = ""] = /^(.*)[\\/]app[\\/]/.exec(program) ?? [];
+  return join(product, "update-feed.json");
+}
+
+const PLACE_FILE = placeFileFor(fileURLToPath(import.meta.url));
 
 const FETCH_MS = 15_000;
 

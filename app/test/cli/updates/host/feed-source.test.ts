@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { fetchFeed, readFeedPlace } from "../../../../src/cli/updates/host/feed-source.ts";
+import { fetchFeed, placeFileFor, readFeedPlace } from "../../../../src/cli/updates/host/feed-source.ts";
 import { FEED_BYTES_MAX } from "../../../../src/cli/updates/signed-feed.ts";
 
 let folder: string;
@@ -37,6 +37,12 @@ afterAll(() => {
 });
 
 describe("the place of updates", () => {
+  test("is beside the folder of the program, of sources and of one file, whatever folders lie above", () => {
+    const inSources = join("/opt", "app", "runnel", "app", "src", "cli", "updates", "host", "feed-source.ts");
+    for (const program of [inSources, join("/opt", "app", "runnel", "app", "cli", "main.js")])
+      expect(placeFileFor(program)).toBe(join("/opt", "app", "runnel", "update-feed.json"));
+  });
+
   test("is none in a clone", async () => {
     expect(await readFeedPlace()).toBeUndefined();
   });
