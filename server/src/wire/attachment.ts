@@ -37,8 +37,8 @@ export class Attachment implements FeedSender {
   /** Made when the client first wants a file: most clients are idle, and each costs memory. */
   private wanted: PushSubscriptions | undefined;
   private readonly deps: AttachmentDeps;
-  /** Results up to this operation need not be kept. */
-  private forgottenTo = 0;
+  /** Count of the results that the client has said to have, when they were last removed. */
+  private forgotten = 0;
   /**
    * Changes and other items that are to be sent, held until the answer has left, while a resuming client is still being
    * brought to the present.
@@ -85,10 +85,12 @@ export class Attachment implements FeedSender {
 
   /**
    * The client has these results `but` for some. Not waited for, and in steps: one row less is not worth a write each.
+   * While many changes wait it is the spans that become less, not the number that grows: what counts is how many it has.
    */
   forgetUpTo(received: number, but: readonly NumberSpan[] = []): void {
-    if (received < this.forgottenTo + FORGET_STEP) return;
-    this.forgottenTo = received;
+    const count = received - but.reduce((sum, [first, last]) => sum + last - first + 1, 0);
+    if (count < this.forgotten + FORGET_STEP) return;
+    this.forgotten = count;
     this.volume.meta
       .forgetResults(this.instance, received, but)
       .catch((error: unknown) => this.deps.warn("Results of old operations could not be removed.", error));

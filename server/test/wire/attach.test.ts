@@ -368,6 +368,25 @@ describe("changes", () => {
     ]);
   });
 
+  test("[W24] results are forgotten also while the number stays that they are reported up to, and more of those below it arrive", async () => {
+    const one = await (await wire.greeted()).attach(ONE);
+    const node = await one.make(ROOT_NODE, "a");
+    const { meta } = one.rig.volume;
+    for (let n = 2; n <= 600; n++) {
+      const id = { instance: ONE, n, digest: new Uint8Array(32) };
+      await one.rig.volume.commit({ op: "setAttr", node, change: { mode: 0o600 } }, id, undefined);
+    }
+    for (const [n, first, isKept] of [
+      [601, 2, true],
+      [602, 300, false],
+    ] as const) {
+      await one.change("setAttr", { node, change: { mode: 0o640 }, received: 500, but: [[first, 500]] }, n);
+      await wire.rig.clock.advance(100);
+      expect((await meta.result(ONE, 299)) !== undefined).toBe(isKept);
+      expect(await meta.result(ONE, 300)).toBeDefined();
+    }
+  });
+
   test("are pipelined: what is sent later finds what was sent before", async () => {
     const one = await (await wire.greeted()).attach(ONE);
     const folder = one.startMake(ROOT_NODE, "d", "folder");
