@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Drive, nfsDrive, type NfsSettings } from "../../drive.ts";
 import {
-  type Agent,
+  agentOf,
   type DriveRig,
   RIG_SETTINGS,
   type RigSettings,
@@ -115,14 +115,7 @@ function call(program: LibnfsProgram, name: string, args: unknown[]): Promise<un
 
 export async function nfsRig(changes: Partial<RigSettings> = {}): Promise<DriveRig> {
   const { fake, address, close } = await serveNfs(changes);
-  const agent = new Proxy(fake, {
-    get: (target, name) => {
-      const method: unknown = Reflect.get(target, name, target);
-      return typeof method === "function"
-        ? async (...args: unknown[]): Promise<unknown> => method.apply(target, args)
-        : method;
-    },
-  }) as unknown as Agent;
+  const agent = agentOf(fake);
   const programs = new ManyPrograms(address);
   const program = new Proxy({} as TestProgram, {
     get:

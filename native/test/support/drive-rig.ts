@@ -14,6 +14,18 @@ type Methods<T> = {
 /** The fake agent, from wherever it runs. */
 export type Agent = Methods<FakeAgent>;
 
+/** A fake agent of this process, asked as one of another process is. */
+export function agentOf(fake: FakeAgent): Agent {
+  return new Proxy(fake, {
+    get: (target, name) => {
+      const method: unknown = Reflect.get(target, name, target);
+      return typeof method === "function"
+        ? async (...args: unknown[]): Promise<unknown> => method.apply(target, args)
+        : method;
+    },
+  }) as unknown as Agent;
+}
+
 /** System calls of one program. They fail with an error whose `errno` is positive. */
 export type TestProgram = Pick<
   Program,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Clock } from "@runnel/shared";
 import { memoryDrive, type MemoryDrive } from "../../drive.ts";
 import { FakeAgent } from "./fake-agent.ts";
-import { RIG_SETTINGS, waitUntil, type Agent, type DriveRig, type RigSettings } from "./drive-rig.ts";
+import { RIG_SETTINGS, waitUntil, agentOf, type DriveRig, type RigSettings } from "./drive-rig.ts";
 
 /** The clock of this process. */
 export const processClock: Clock = {
@@ -38,14 +38,7 @@ export async function memoryRig(changes: Partial<RigSettings> = {}, isReadOnly =
   );
   const fake = new FakeAgent(drive, join(folder, "cache"), () => processClock.bootMs());
   await fake.start();
-  const agent = new Proxy(fake, {
-    get: (target, name) => {
-      const method: unknown = Reflect.get(target, name, target);
-      return typeof method === "function"
-        ? async (...args: unknown[]): Promise<unknown> => method.apply(target, args)
-        : method;
-    },
-  }) as unknown as Agent;
+  const agent = agentOf(fake);
   const program = drive.program();
   return {
     drive,

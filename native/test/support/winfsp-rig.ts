@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { kernelDrive, WINDOWS_PERSON, type Drive } from "../../drive.ts";
 import { FakeAgent } from "./fake-agent.ts";
-import { RIG_SETTINGS, waitUntil, type Agent, type DriveRig, type RigSettings } from "./drive-rig.ts";
+import { RIG_SETTINGS, waitUntil, agentOf, type DriveRig, type RigSettings } from "./drive-rig.ts";
 import { WindowsProgram, type StandIn } from "./windows-program.ts";
 
 const LIBRARY = new URL("winfsp-x64.dll", import.meta.url);
@@ -51,14 +51,7 @@ export async function winfspRig(
   });
   const fake = new FakeAgent(drive, join(folder, "cache"), bootMs, WINDOWS_PERSON);
   await fake.start();
-  const agent = new Proxy(fake, {
-    get: (target, name) => {
-      const method: unknown = Reflect.get(target, name, target);
-      return typeof method === "function"
-        ? async (...args: unknown[]): Promise<unknown> => method.apply(target, args)
-        : method;
-    },
-  }) as unknown as Agent;
+  const agent = agentOf(fake);
   return {
     drive,
     fake,
