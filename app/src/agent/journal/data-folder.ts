@@ -2,12 +2,10 @@
 // removed.
 import type { ByteRange } from "@runnel/native/drive";
 import type { DiskRoot, Executor } from "@runnel/shared";
-import { isRunnelError } from "@runnel/shared";
+import { DIGEST_BYTES, isRunnelError } from "@runnel/shared";
 import type { JournalCommit } from "./journal.ts";
 
 type Layer = JournalCommit["layers"][number];
-
-const DIGEST_BYTES = 32;
 
 /** A layer on stable storage, and the digest of what it holds there. */
 interface Synced {

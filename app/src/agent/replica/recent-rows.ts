@@ -39,11 +39,11 @@ export class RecentRows<R> {
     this.#rows.clear();
   }
 
-  /** A statement that changes the row whose key is the first of its values, so many. */
-  changing(statement: Query, keyValues: number): Pick<Query, "run"> {
+  /** A statement that changes the row whose key is the first of its values. */
+  changing(statement: Query): Pick<Query, "run"> {
     return {
       run: (...values) => {
-        this.#rows.delete(keyOf(values.slice(0, keyValues)));
+        this.forget(...values.slice(0, 1));
         return statement.run(...values);
       },
     };

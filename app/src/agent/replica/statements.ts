@@ -11,6 +11,9 @@ export interface NameRow {
   seq: number;
 }
 
+/** A file with more names is asked for them each time: they would take too much memory. */
+const NAMES_KEPT_MAX = 16;
+
 const UPDATED = "type mode uid gid size mtime ctime nlink rdev target version seq xattrSeq"
   .split(" ")
   .map((column) => `${column} = excluded.${column}`)
@@ -30,7 +33,8 @@ export function prepareStatements(db: IndexDatabase) {
   const folders = new RecentRows(db, query<{ asOf: number }>("SELECT asOf FROM folders WHERE folder = ?"));
   const allNamesOf = query<NameRow & { folder: number }>("SELECT folder, name, node, seq FROM names WHERE node = ?");
   const namesOf = new RecentRows(db, { get: (node) => allNamesOf.all(node) });
-  const changing = (statement: Query, ...recent: { clear(): void }[]): Pick<Query, "run"> => ({
+  /** A statement that changes any rows. */
+  const changingAny = (statement: Query, ...recent: { clear(): void }[]): Pick<Query, "run"> => ({
     run: (...values) => {
       for (const rows of recent) rows.clear();
       return statement.run(...values);
@@ -57,14 +61,14 @@ export function prepareStatements(db: IndexDatabase) {
     ),
     putFacts: query("INSERT OR REPLACE INTO facts VALUES (1, ?, ?, ?, ?)"),
     clear: [
-      changing(query("DELETE FROM nodes"), nodes),
-      changing(query("DELETE FROM names"), names, namesOf),
-      changing(query("DELETE FROM folders"), folders),
+      changingAny(query("DELETE FROM nodes"), nodes),
+      changingAny(query("DELETE FROM names"), names, namesOf),
+      changingAny(query("DELETE FROM folders"), folders),
       query("DELETE FROM facts"),
     ],
 
     node: nodes,
-    putNode: nodes.changing(putNode, 1),
+    putNode: nodes.changing(putNode),
     /** The same of one that may be known. @returns whether it is new. */
     learnNode: (state: NodeState): boolean => {
       const known = nodes.get(state.node);
@@ -73,7 +77,7 @@ export function prepareStatements(db: IndexDatabase) {
       nodes.keep(rowOf(state), state.node);
       return known === undefined;
     },
-    dropNode: nodes.changing(query("DELETE FROM nodes WHERE node = ?"), 1),
+    dropNode: nodes.changing(query("DELETE FROM nodes WHERE node = ?")),
     unnamed: query<{ node: number }>(
       "SELECT node FROM nodes WHERE NOT EXISTS (SELECT 1 FROM names WHERE names.node = nodes.node)",
     ),
@@ -90,14 +94,18 @@ export function prepareStatements(db: IndexDatabase) {
       dropName.run(folder, name);
       names.keep(undefined, folder, name);
     },
-    namesOf: (node: number): readonly Readonly<NameRow & { folder: number }>[] => namesOf.get(node) ?? [],
+    namesOf: (node: number): readonly Readonly<NameRow & { folder: number }>[] => {
+      const found = namesOf.get(node) ?? [];
+      if (found.length > NAMES_KEPT_MAX) namesOf.forget(node);
+      return found;
+    },
     firstNameOf: query<{ folder: number; name: string }>(
       "SELECT folder, name FROM names WHERE node = ? ORDER BY folder, name LIMIT 1",
     ),
     namesIn: query<NameRow>("SELECT name, node, seq FROM names WHERE folder = ?"),
-    dropNamesIn: changing(query("DELETE FROM names WHERE folder = ?"), names, namesOf),
+    dropNamesIn: changingAny(query("DELETE FROM names WHERE folder = ?"), names, namesOf),
     olderNamesIn: query<NameRow>("SELECT name, node, seq FROM names WHERE folder = ? AND seq < ?"),
-    dropOlderNamesIn: changing(query("DELETE FROM names WHERE folder = ? AND seq < ?"), names, namesOf),
+    dropOlderNamesIn: changingAny(query("DELETE FROM names WHERE folder = ? AND seq < ?"), names, namesOf),
     /** Rows without a state are kept out by the join: a folder is not complete with such a name. */
     entriesIn: query<NodeRow & { name: string }>(
       `SELECT names.name, ${NODE_COLUMNS} FROM names JOIN nodes ON nodes.node = names.node
@@ -129,8 +137,12 @@ export function prepareStatements(db: IndexDatabase) {
        WHERE type = ? AND size BETWEEN ? AND ? ORDER BY abs(size - ?), nodes.node LIMIT ?`,
     ),
 
-    dropTombstonesIn: changing(query("DELETE FROM names WHERE folder = ? AND node = 0 AND seq <= ?"), names, namesOf),
-    dropPassedTombstones: changing(
+    dropTombstonesIn: changingAny(
+      query("DELETE FROM names WHERE folder = ? AND node = 0 AND seq <= ?"),
+      names,
+      namesOf,
+    ),
+    dropPassedTombstones: changingAny(
       query("DELETE FROM names WHERE node = 0 AND seq <= ? AND folder IN (SELECT folder FROM folders)"),
       names,
       namesOf,
@@ -140,9 +152,9 @@ export function prepareStatements(db: IndexDatabase) {
     ),
 
     folder: folders,
-    putFolder: folders.changing(query("INSERT OR REPLACE INTO folders VALUES (?, ?)"), 1),
-    dropFolder: folders.changing(query("DELETE FROM folders WHERE folder = ?"), 1),
-    dropFolders: changing(query("DELETE FROM folders"), folders),
+    putFolder: folders.changing(query("INSERT OR REPLACE INTO folders VALUES (?, ?)")),
+    dropFolder: folders.changing(query("DELETE FROM folders WHERE folder = ?")),
+    dropFolders: changingAny(query("DELETE FROM folders"), folders),
     countBelow: query<{ n: number }>(
       `WITH RECURSIVE below(node) AS (
          SELECT node FROM names WHERE folder = ? AND node <> 0
