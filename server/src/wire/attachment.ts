@@ -85,7 +85,7 @@ export class Attachment implements FeedSender {
 
   /**
    * The client has these results `but` for some. Not waited for, and in steps: one row less is not worth a write each.
-   * While many changes wait it is the spans that become less, not the number that grows: what counts is how many it has.
+   * While many changes wait it is the spans that become less, not the number that grows: what counts is how many.
    */
   forgetUpTo(received: number, but: readonly NumberSpan[] = []): void {
     const count = received - but.reduce((sum, [first, last]) => sum + last - first + 1, 0);
