@@ -18,12 +18,6 @@ export * from "./host/real-clock.ts";
 export { keepHeapSmall, passedThrough } from "./host/small-heap.ts";
 export { addressOf, isLoopback, placeOf, type ServerAddress } from "./host/dial/server-address.ts";
 export * from "./host/whole-file.ts";
-export {
-  lookForWriterInSteps,
-  makeFileInSteps,
-  readFileInSteps,
-  statAllInSteps,
-  writeFileInSteps,
-} from "./host/disk-steps.ts";
+export { SteppedRoot } from "./host/stepped-root.ts";
 export { SCAN_REASONS } from "./protocol/requests/status-items.ts";
 export * from "./protocol/label.ts";

@@ -20,14 +20,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import {
-  RunnelError,
-  fromSystemError,
-  makeFileInSteps,
-  readFileInSteps,
-  statAllInSteps,
-  writeFileInSteps,
-} from "@runnel/shared";
+import { RunnelError, fromSystemError, SteppedRoot } from "@runnel/shared";
 import type {
   Disk,
   DiskEntry,
@@ -39,7 +32,6 @@ import type {
   FileLease,
   FileLock,
   OpenMode,
-  WholeFileWrite,
 } from "@runnel/shared";
 import type { Process } from "./machine.ts";
 import type { ShadowDisk } from "./shadow-disk.ts";
@@ -114,17 +106,14 @@ export class HostDisk implements Disk {
   }
 }
 
-class HostRoot implements DiskRoot {
+class HostRoot extends SteppedRoot implements DiskRoot {
   readonly path: string;
   private readonly disk: HostDisk;
 
   constructor(disk: HostDisk, path: string) {
+    super();
     this.disk = disk;
     this.path = path;
-  }
-
-  statAll(paths: readonly string[]): Promise<(DiskStat | "absent" | "unknown")[]> {
-    return statAllInSteps(this, paths);
   }
 
   stat(path: string): Promise<DiskStat> {
@@ -149,18 +138,6 @@ class HostRoot implements DiskRoot {
     });
     file.shadow = await this.disk.also((shadow) => shadow.open(at, isNew ? "create" : "write"));
     return file;
-  }
-
-  readFile(path: string, bytesMax: number): Promise<Uint8Array> {
-    return readFileInSteps(this, path, bytesMax);
-  }
-
-  writeFile(path: string, bytes: Uint8Array, how: WholeFileWrite): Promise<void> {
-    return writeFileInSteps(this, path, bytes, how);
-  }
-
-  makeFile(path: string, bytes: Uint8Array, how: WholeFileWrite): Promise<DiskIdentity & { file: DiskFile }> {
-    return makeFileInSteps(this, path, bytes, how);
   }
 
   async makeFolder(path: string, permissions = 0o755): Promise<void> {
@@ -216,7 +193,6 @@ class HostRoot implements DiskRoot {
   // A client keeps nothing but files and folders of its own.
   handle = refuse;
   identify = refuse;
-  lookForWriter = refuse;
   makeSymlink = refuse;
   makeSpecial = refuse;
   readSymlink = refuse;

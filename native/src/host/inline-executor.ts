@@ -1,7 +1,7 @@
 // Executor that computes at once on the caller's thread and reads files through DiskFile.read: for the simulation, and
 // for files without a descriptor. The same C++ as the thread executor's, so the same results.
 import { RunnelError, isRunnelError } from "@runnel/shared/model";
-import type { DiskRoot, Executor, Piece, ReadFile } from "@runnel/shared";
+import type { DiskRoot, Executor, Piece, ReadableFile } from "@runnel/shared";
 import { toChunkedRange, toRechunked } from "./chunk-result.ts";
 import { coreAddon } from "./core-addon.ts";
 import type { CoreAddon } from "./core-addon.ts";
@@ -14,7 +14,7 @@ const DIGEST_BYTES = 32;
 
 /** Feeds a range of a file to `take`. @throws RunnelError Stale when the file ends before the range does. */
 async function readRange(
-  file: ReadFile,
+  file: ReadableFile,
   offset: number,
   length: number,
   take: (bytes: Uint8Array) => void,
@@ -64,7 +64,7 @@ async function rechunk(core: CoreAddon, ...[content, baseLengths, dirty, preset 
   return toRechunked(rechunking.finish());
 }
 
-async function digestFile(core: CoreAddon, file: ReadFile, ranges: readonly { offset: number; length: number }[]) {
+async function digestFile(core: CoreAddon, file: ReadableFile, ranges: readonly { offset: number; length: number }[]) {
   const stream = new core.DigestStream();
   const digests = new Uint8Array(ranges.length * DIGEST_BYTES);
   for (const [index, { offset, length }] of ranges.entries()) {

@@ -15,11 +15,11 @@ export interface ChunkedRange {
 }
 
 /** A file that is only read. */
-export type ReadFile = Pick<DiskFile, "fd" | "read">;
+export type ReadableFile = Pick<DiskFile, "fd" | "read">;
 
 /** [offset, offset + length) of a file as a part of a content; without a file: zeros. */
 export interface Piece {
-  file: ReadFile | undefined;
+  file: ReadableFile | undefined;
   offset: number;
   length: number;
 }
@@ -46,7 +46,7 @@ export interface Executor {
    * Cuts and digests `length` bytes of a file from `offset` (a chunk border) to the end of that range, reading ahead in
    * megabyte steps. @throws RunnelError Io; Stale when the file was shorter than `length`.
    */
-  chunkFile(file: ReadFile, offset: number, length: number, preset?: ChunkPreset): Promise<ChunkedRange>;
+  chunkFile(file: ReadableFile, offset: number, length: number, preset?: ChunkPreset): Promise<ChunkedRange>;
   /**
    * Cuts a content that was made from a base by overwriting in place, appending or truncating; `dirty` is where it may
    * differ (what lies past the base's end does by itself). Reads only around that, and gives what cutting the whole
@@ -62,7 +62,7 @@ export interface Executor {
   /** SHA-256 of each buffer, 32 bytes each. */
   digest(buffers: readonly Uint8Array[]): Promise<Uint8Array>;
   /** Reads ranges of a file and digests each: 32 bytes each. @throws Stale when a range is past the end. */
-  digestFile(file: ReadFile, ranges: readonly { offset: number; length: number }[]): Promise<Uint8Array>;
+  digestFile(file: ReadableFile, ranges: readonly { offset: number; length: number }[]): Promise<Uint8Array>;
   /**
    * Reads ranges of files in a folder and digests each as `digestFile`: far cheaper than to open many small ones.
    * `isSynced`: their bytes are on stable storage first. @returns undefined for a file that is not there, or that is

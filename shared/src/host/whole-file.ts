@@ -20,7 +20,7 @@ export async function withOpened<Opened extends { close(): Promise<void> }, T>(
 
 /** Opens a file, and closes it once it has been used. */
 export async function withFile<T>(
-  root: DiskRoot,
+  root: Pick<DiskRoot, "open">,
   path: string,
   mode: OpenMode,
   use: (file: DiskFile) => Promise<T>,

@@ -8,21 +8,13 @@ import type {
   DiskSpace,
   DiskIdentity,
   DiskStat,
-  FileLease,
   FileType,
   OpenMode,
   SetStat,
   Watch,
   WatchEvent,
-  WholeFileWrite,
 } from "../../disk.ts";
-import {
-  lookForWriterInSteps,
-  makeFileInSteps,
-  readFileInSteps,
-  statAllInSteps,
-  writeFileInSteps,
-} from "../../disk-steps.ts";
+import { SteppedRoot } from "../../stepped-root.ts";
 import { sortXattrs, type Xattr, type XattrChange } from "../../../model/xattrs.ts";
 import { SimulatedFile } from "./file.ts";
 import type { Inode } from "./inode.ts";
@@ -39,7 +31,7 @@ interface Found {
   inode: Inode | undefined;
 }
 
-export class SimulatedRoot implements DiskRoot {
+export class SimulatedRoot extends SteppedRoot implements DiskRoot {
   readonly path: string;
   readonly #disk: SimulatedStorage;
   readonly #root: Inode;
@@ -47,14 +39,11 @@ export class SimulatedRoot implements DiskRoot {
   #isClosed = false;
 
   constructor(disk: SimulatedStorage, root: Inode, path: string) {
+    super();
     this.#disk = disk;
     this.#root = root;
     this.#life = disk.life;
     this.path = path;
-  }
-
-  statAll(paths: readonly string[]): Promise<(DiskStat | "absent" | "unknown")[]> {
-    return statAllInSteps(this, paths);
   }
 
   async stat(path: string): Promise<DiskStat> {
@@ -98,22 +87,6 @@ export class SimulatedRoot implements DiskRoot {
     if (inode.content === undefined) throw failed("Unsupported", "open", path);
     if (mode !== "read") await inode.leases.gone(this.#disk.clock);
     return new SimulatedFile(this.#disk, inode, inode.content, { folder, name, path, isWritable: mode !== "read" });
-  }
-
-  readFile(path: string, bytesMax: number): Promise<Uint8Array> {
-    return readFileInSteps(this, path, bytesMax);
-  }
-
-  writeFile(path: string, bytes: Uint8Array, how: WholeFileWrite): Promise<void> {
-    return writeFileInSteps(this, path, bytes, how);
-  }
-
-  makeFile(path: string, bytes: Uint8Array, how: WholeFileWrite): Promise<DiskIdentity & { file: DiskFile }> {
-    return makeFileInSteps(this, path, bytes, how);
-  }
-
-  lookForWriter(path: string): Promise<{ lease: FileLease; stat: DiskStat }> {
-    return lookForWriterInSteps(this, path);
   }
 
   async makeFolder(path: string, permissions = 0o700): Promise<void> {
