@@ -169,7 +169,6 @@ void ReleaseDir(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
   fuse_reply_err(request, 0);
 }
 
-// Names are as durable as their operation's return made them.
 void FsyncDir(fuse_req_t request, fuse_ino_t, int, fuse_file_info*) { CoreOf(request).Sync(ReplyTo(request)); }
 
 void Seek(fuse_req_t request, fuse_ino_t, off_t offset, int whence, fuse_file_info* info) {
