@@ -17,3 +17,5 @@ export { Lease } from "./agent/leases/lease.ts";
 export { Listings } from "./agent/wire/listings.ts";
 export { OwnTime } from "./agent/wire/own-time.ts";
 export { Session } from "./agent/wire/session.ts";
+export type { ChunkRun, ChunkSource, ChunkSpan, WantedContent } from "./agent/transfer/sources/chunk-source.ts";
+export { MemoryChunks } from "./agent/transfer/sources/memory-chunks.ts";

@@ -15,6 +15,7 @@ import type {
 import type { FolderRange } from "./view/folder-list.ts";
 import type { FolderCounts } from "./view/meter.ts";
 import type { LiveTransfer } from "./view/transfers.ts";
+import type { Sources } from "./transfer/sources/sources.ts";
 
 export interface MountSettings {
   /** wss://host:port/volume, or ws on loopback */
@@ -93,6 +94,8 @@ export interface Mount {
    */
   flush(whenApplied: boolean): Promise<UnsentFile[]>;
   readonly unsentFiles: UnsentFiles;
+  /** Takes sources of chunks besides the server. */
+  readonly sources: Pick<Sources, "add">;
   find(predicate: Predicate): AsyncIterable<FoundEntry>;
   /**
    * A file, or a folder with all below it, by its path in the drive. `progress`, where it takes long: of so many files

@@ -22,7 +22,15 @@ const SavingsSchema: z.ZodType<Savings> = z.object({
   writtenBytes: count,
   sentBytes: count,
   receivedBytes: count,
-  saved: z.object({ oldVersion: count, otherFile: count, compression: count, cache: count }),
+  saved: z.object({
+    oldVersion: count,
+    otherFile: count,
+    compression: count,
+    colleague: count,
+    stick: count,
+    oldFolder: count,
+    cache: count,
+  }),
   savedPercent: count,
 });
 
@@ -142,6 +150,9 @@ const ORIGINS: Record<keyof Savings["saved"], string> = {
   oldVersion: "from old versions of the same file",
   otherFile: "from other files that the server has",
   compression: "by compression",
+  colleague: "from colleagues",
+  stick: "from sticks",
+  oldFolder: "from old folders",
   cache: "read or written here again",
 };
 

@@ -13,7 +13,7 @@ import type {
   UnsentFile,
 } from "../../src/agent/mount-status.ts";
 import type { FolderRange } from "../../src/agent/view/folder-list.ts";
-import type { FolderCounts } from "../../src/agent/view/meter.ts";
+import { type FolderCounts, noCounts } from "../../src/agent/view/meter.ts";
 import type { LiveTransfer } from "../../src/agent/view/transfers.ts";
 import type { AgentEngines } from "../../src/agent/run-agent.ts";
 
@@ -25,6 +25,7 @@ export class FakeMount implements Mount {
   #end: (reason: string) => void = () => undefined;
   #writtenBytes = 1000;
   readonly unsentFiles: FakeUnsent;
+  readonly sources = { add: () => ({ [Symbol.dispose]: () => undefined }) };
   moving: LiveTransfer[] = [];
   #looks = 0;
   #pins: PinStatus[] = [];
@@ -99,7 +100,7 @@ export class FakeMount implements Mount {
 
   takeCounts(): FolderCounts[] {
     if (this.#volume !== "moving") return [];
-    const counts = { read: 0, written: 1000, sent: 90, received: 10, oldVersion: 500, otherFile: 0, compression: 0 };
+    const counts = { ...noCounts(), written: 1000, sent: 90, received: 10, oldVersion: 500 };
     return [{ folder: "Photos", counts }];
   }
 

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { type Channel, LIMITS, RunnelError, encodeRecipe, sliceRecipe } from "@runnel/shared";
 import type { Cache } from "../../src/agent/cache/cache.ts";
 import { Downloads } from "../../src/agent/transfer/download.ts";
+import { Sources } from "../../src/agent/transfer/sources/sources.ts";
 import type { Session } from "../../src/agent/wire/session.ts";
 import { CacheMachine, type Sample } from "../cache/cache-machine.ts";
 import { makeTransfers } from "../view/make-transfers.ts";
@@ -36,7 +37,21 @@ beforeEach(async () => {
     open: () => channelOf(answers.shift()),
   } as unknown as Session;
   const reused = { base: 0, cache: 0, server: 0, bytes: 0 };
-  downloads = new Downloads({ cache, session, executor: machine.executor, reused, transfers, pauses: nothingPaused });
+  const sources = new Sources({
+    clock: machine.clock,
+    executor: machine.executor,
+    lateMs: () => 2_000,
+    dropped: () => undefined,
+  });
+  downloads = new Downloads({
+    cache,
+    session,
+    executor: machine.executor,
+    reused,
+    transfers,
+    pauses: nothingPaused,
+    sources,
+  });
 });
 
 afterEach(async () => {

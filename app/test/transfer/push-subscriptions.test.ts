@@ -15,6 +15,7 @@ import {
 } from "@runnel/shared";
 import type { Cache, CachedContent } from "../../src/agent/cache/cache.ts";
 import { Downloads } from "../../src/agent/transfer/download.ts";
+import { Sources } from "../../src/agent/transfer/sources/sources.ts";
 import { PushSubscriptions } from "../../src/agent/transfer/push-subscriptions.ts";
 import type { Session } from "../../src/agent/wire/session.ts";
 import { makeTransfers } from "../view/make-transfers.ts";
@@ -64,7 +65,13 @@ beforeEach(async () => {
   } as unknown as Session;
   const reused = { base: 0, cache: 0, server: 0, bytes: 0 };
   const transfers = makeTransfers(clock);
-  downloads = new Downloads({ cache, session, executor, reused, transfers, pauses: nothingPaused });
+  const sources = new Sources({
+    clock: machine.clock,
+    executor: machine.executor,
+    lateMs: () => 2_000,
+    dropped: () => undefined,
+  });
+  downloads = new Downloads({ cache, session, executor, reused, transfers, pauses: nothingPaused, sources });
   subscriptions = new PushSubscriptions({
     cache,
     downloads,

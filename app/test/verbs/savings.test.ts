@@ -1,10 +1,11 @@
 // The words of `runnel savings`.
 import { expect, test } from "@jest/globals";
+import { noCounts } from "../../src/agent/view/meter.ts";
 import { savingsOf } from "../../src/agent/view/savings.ts";
 import { describeSavings } from "../../src/verbs/savings.ts";
 
 const MiB = 1024 * 1024;
-const SUMS = { read: 60, written: 40, sent: 3, received: 2, oldVersion: 50, otherFile: 0, compression: 5 };
+const SUMS = { ...noCounts(), read: 60, written: 40, sent: 3, received: 2, oldVersion: 50, compression: 5 };
 const counts = { ...SUMS, read: 60 * MiB, written: 40 * MiB, sent: 3 * MiB, received: 2 * MiB, oldVersion: 50 * MiB };
 const total = savingsOf({ ...counts, compression: 5 * MiB });
 
@@ -15,6 +16,17 @@ test("says what today and all time saved, and where it came from", () => {
     "  from old versions of the same file  50 MiB",
     "  by compression                       5 MiB",
     "  read or written here again          40 MiB",
+  ]);
+});
+
+test("says what came from others than the server", () => {
+  const others = savingsOf({ ...counts, oldVersion: 0, colleague: 20 * MiB, stick: 10 * MiB, oldFolder: 30 * MiB });
+  expect(describeSavings({ today: others, total: others, rows: [] }, undefined).slice(2)).toEqual([
+    "  by compression                 5 B",
+    "  from colleagues             20 MiB",
+    "  from sticks                 10 MiB",
+    "  from old folders            30 MiB",
+    "  read or written here again  35 MiB",
   ]);
 });
 

@@ -99,11 +99,15 @@ describe("[F192] the history", () => {
     expect((await rig(path).history.activity(1))[0]?.folder.slice(0, 8)).toBe(before[0]?.folder.slice(0, 8));
   });
 
-  test("[F190] is read from the sample of format 1", async () => {
+  test.each([
+    [1, { colleague: 0, stick: 0, oldFolder: 0 }],
+    [2, { colleague: 8, stick: 9, oldFolder: 10 }],
+  ])("[F190] is read from the sample of format %i", async (format, elsewhere) => {
     const path = join(makeFolder(), "history.sqlite");
-    copyFileSync(join(import.meta.dirname, "samples/format-1/history.sqlite"), path);
+    copyFileSync(join(import.meta.dirname, `samples/format-${format}/history.sqlite`), path);
     const { history } = rig(path);
-    const counts = { read: 2 ** 50, written: 2, sent: 3, received: 4, oldVersion: 5, otherFile: 6, compression: -7 };
+    const before = { read: 2 ** 50, written: 2, sent: 3, received: 4, oldVersion: 5, otherFile: 6, compression: -7 };
+    const counts = { ...before, ...elsewhere };
     expect([...(await history.ledger()).pages(0, 10)].flat()).toEqual([
       { ...DOCS, hour: 472_222, folder: "Photos", counts },
     ]);

@@ -7,6 +7,7 @@ import { csvOf, savingsOf, wireBytes, workedBytes } from "../../src/agent/view/s
 describe("savings", () => {
   test("say where the rest came from", () => {
     const counts = {
+      ...noCounts(),
       read: 600,
       written: 400,
       sent: 30,
@@ -14,13 +15,14 @@ describe("savings", () => {
       oldVersion: 500,
       otherFile: 100,
       compression: 50,
+      colleague: 40,
     };
     expect(savingsOf(counts)).toEqual({
       readBytes: 600,
       writtenBytes: 400,
       sentBytes: 30,
       receivedBytes: 20,
-      saved: { oldVersion: 500, otherFile: 100, compression: 50, cache: 300 },
+      saved: { oldVersion: 500, otherFile: 100, compression: 50, colleague: 40, stick: 0, oldFolder: 0, cache: 260 },
       savedPercent: 95,
     });
   });
@@ -58,11 +60,11 @@ test("a spreadsheet has a row an hour, and no name leads out of its cell or beco
   });
   const csv = csvOf([row("Photos"), row('a"\nb'), row("=1+1"), row("\tx")], true);
   expect(csv.split("\r\n")).toEqual([
-    "hour,server,drive,folder,read,written,sent,received,old version,other file,compression",
-    '2023-11-14 22:00,ws://h/docs,"/mnt/a,b",Photos,7,0,0,0,0,0,0',
-    '2023-11-14 22:00,ws://h/docs,"/mnt/a,b","a""\nb",7,0,0,0,0,0,0',
-    '2023-11-14 22:00,ws://h/docs,"/mnt/a,b",\'=1+1,7,0,0,0,0,0,0',
-    '2023-11-14 22:00,ws://h/docs,"/mnt/a,b",\'\tx,7,0,0,0,0,0,0',
+    "hour,server,drive,folder,read,written,sent,received,old version,other file,compression,colleague,stick,old folder",
+    '2023-11-14 22:00,ws://h/docs,"/mnt/a,b",Photos,7,0,0,0,0,0,0,0,0,0',
+    '2023-11-14 22:00,ws://h/docs,"/mnt/a,b","a""\nb",7,0,0,0,0,0,0,0,0,0',
+    '2023-11-14 22:00,ws://h/docs,"/mnt/a,b",\'=1+1,7,0,0,0,0,0,0,0,0,0',
+    '2023-11-14 22:00,ws://h/docs,"/mnt/a,b",\'\tx,7,0,0,0,0,0,0,0,0,0',
     "",
   ]);
 });

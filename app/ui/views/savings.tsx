@@ -33,6 +33,9 @@ const ORIGINS = [
   ["oldVersion", "originOldVersion"],
   ["otherFile", "originOtherFile"],
   ["compression", "originCompression"],
+  ["colleague", "originColleague"],
+  ["stick", "originStick"],
+  ["oldFolder", "originOldFolder"],
   ["cache", "originCache"],
 ] as const;
 
@@ -131,7 +134,7 @@ function Figures({ answer: { total, rows }, period }: { answer: Answer; period: 
       </Suspense>
       <h2>{say("savingsOrigin")}</h2>
       <dl className="pairs">
-        {ORIGINS.map(([origin, word]) => (
+        {ORIGINS.filter(([origin]) => total.saved[origin] > 0).map(([origin, word]) => (
           <div key={origin} style={{ display: "contents" }}>
             <dt>{say(word)}</dt>
             <dd>{formatBytes(total.saved[origin])}</dd>

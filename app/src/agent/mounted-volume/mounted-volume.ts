@@ -1,5 +1,6 @@
 // A mount as the control API sees it. Engines are for open-mount.ts (or a simulation) to choose; wiring.ts puts the
 // services around a volume and a drive together, lifecycle.ts begins and ends them.
+import type { Sources } from "../transfer/sources/sources.ts";
 import { type Predicate, ROOT_NODE, RunnelError } from "@runnel/shared";
 import { RemoveTree } from "../drive/remove-tree.ts";
 import { evict } from "../pins/evict.ts";
@@ -31,6 +32,7 @@ export class MountedVolume implements Mount {
   readonly settings: MountSettings;
   readonly ended: Promise<string>;
   readonly unsentFiles: UnsentFiles;
+  readonly sources: Sources;
   private readonly deps: MountDeps & MountServices;
 
   private constructor(deps: MountDeps) {
@@ -38,6 +40,7 @@ export class MountedVolume implements Mount {
     this.settings = deps.settings;
     this.ended = this.deps.lifecycle.ended;
     this.unsentFiles = this.deps.unsentFiles;
+    this.sources = this.deps.sources;
   }
 
   /**

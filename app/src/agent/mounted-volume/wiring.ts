@@ -27,6 +27,7 @@ import { Pins } from "../pins/pins.ts";
 import { nodeAt } from "../replica/node-at.ts";
 import type { Replica } from "../replica/replica.ts";
 import { ReadAhead } from "../transfer/read-ahead.ts";
+import { Sources } from "../transfer/sources/sources.ts";
 import { transferOf } from "../transfer/transfer.ts";
 import { PushSubscriptions } from "../transfer/push-subscriptions.ts";
 import { FolderList } from "../view/folder-list.ts";
@@ -113,7 +114,12 @@ export function wire(deps: MountDeps) {
       saving.unsent.replay().catch((error: unknown) => deps.log("Unsent changes could not be sent.", error));
     },
   });
-  const reading = wireReading(deps, connection, pauses, (node) => saving.commits.settled(node));
+  const sources = new Sources({
+    ...deps,
+    lateMs: () => connection.session.silenceMs,
+    dropped: (_source, sentence, isForGood) => (isForGood ? problem(sentence) : deps.log(sentence)),
+  });
+  const reading = wireReading(deps, connection, pauses, sources, (node) => saving.commits.settled(node));
   const pins = new Pins({
     ...deps,
     ...connection,
@@ -265,6 +271,7 @@ function wireReading(
   { settings, clock, executor, drive, replica, cache, log }: MountDeps,
   { session, changes, listings, figures, watch }: Connection,
   pauses: Passages,
+  sources: Sources,
   settled: (node: number) => Promise<void>,
 ) {
   const ask = {
@@ -273,7 +280,7 @@ function wireReading(
   };
   const tree = new Tree(replica, changes, ask, ownerOf(settings), thisSystem.hasUserNumbers);
   const { transfers } = watch;
-  const transfer = transferOf({ cache, session, executor, clock, reused: figures.reused, transfers, pauses });
+  const transfer = transferOf({ cache, session, executor, clock, reused: figures.reused, transfers, pauses, sources });
   const aheadBytesMax = settings.cacheBytes / AHEAD_OF_CACHE;
   const ahead = { cache, session, executor, transfers, clock, names: replica, pauses, aheadBytesMax, log };
   const readAhead = new ReadAhead(ahead);
@@ -299,7 +306,7 @@ function wireReading(
     clock,
     settled,
   });
-  return { tree, transfer, readAhead, subscriptions, contents };
+  return { tree, transfer, sources, readAhead, subscriptions, contents };
 }
 
 function wireAnswering(

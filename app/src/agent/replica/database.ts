@@ -13,10 +13,12 @@ export type Row = Record<string, unknown>;
 export interface DatabaseFormat {
   /** Name in messages: "replica", "cache index". */
   what: string;
-  /** Stands in user_version. A file with a greater number is refused, one with a smaller number is begun anew. */
+  /** Stands in user_version. A file with a greater number is refused, one with a smaller number is upgraded. */
   version: number;
   /** Statements that make the tables. */
   schema: string;
+  /** Statements that make of a format the next one; one without is begun anew. */
+  upgrades?: Readonly<Record<number, string>>;
 }
 
 /**
@@ -235,7 +237,7 @@ function openOnce(path: string, format: DatabaseFormat, boot: string, dropped?: 
     db.pragma(`journal_size_limit = ${WAL_BYTES}`);
     const version = Number(db.pragma("user_version", { simple: true }));
     if (version > format.version) throw newerFormat(format, version);
-    if (version !== format.version) return begin(db, path, format, boot, dropped);
+    if (version !== format.version && !upgrade(db, format, version)) return begin(db, path, format, boot, dropped);
     const wrongPage = Number(db.prepare("SELECT runnel_wrong_page()").pluck().get());
     if (wrongPage > 0)
       throw new RunnelError("Corrupt", `open ${format.what}`, `Page ${wrongPage} of the ${format.what} is damaged.`);
@@ -271,6 +273,17 @@ function begin(
     db.pragma(`user_version = ${format.version}`);
   })();
   return new IndexDatabase(db, path, format.what, "none", dropped);
+}
+
+/** Makes the tables of an older format those of this one. @returns false where there is no way. */
+function upgrade(db: Database.Database, { upgrades = {}, version }: DatabaseFormat, from: number): boolean {
+  const steps = Array.from({ length: version - from }, (_, step) => upgrades[from + step]);
+  if (steps.includes(undefined)) return false;
+  db.transaction(() => {
+    for (const step of steps) db.exec(step ?? "");
+    db.pragma(`user_version = ${version}`);
+  })();
+  return true;
 }
 
 function endOf(db: Database.Database, format: DatabaseFormat, boot: string): LastEnd {

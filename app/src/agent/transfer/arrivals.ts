@@ -32,6 +32,7 @@ import {
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import { endOf } from "../cache/ranges.ts";
 import type { Transfer } from "../view/transfers.ts";
+import type { ChunkRun } from "./sources/chunk-source.ts";
 
 /** Chunks and bytes that did not need to be fetched. */
 export interface ReuseCounts {
@@ -74,13 +75,10 @@ export class Arrivals {
    */
   async receive(fetch: Fetch, span: ByteRange, stored: (end: number) => void): Promise<void> {
     const { channel, content, held, transfer } = fetch;
-    const first = await nextItem(channel);
-    if (first === undefined || first[0] !== "v")
-      throw new RunnelError("Invalid", "fetch", "A fetch began without its version.");
-    if (first[1] !== content.sizeBytes) throw new RunnelError("Stale", "fetch", "The file has changed meanwhile.");
+    const first = await this.#begun(fetch);
     let { recipe } = content;
-    if (first[2] !== null && recipe === undefined) {
-      recipe = await this.#receiveRecipe(channel, first[2], content.sizeBytes, held, transfer);
+    if (first !== null && recipe === undefined) {
+      recipe = await this.#receiveRecipe(channel, first, content.sizeBytes, held, transfer);
       this.#deps.cache.setRecipe(content, recipe, await this.#deps.executor.digest([encodeRecipe(recipe)]));
       // Bytes that came before it are compared with it.
       await this.#deps.cache.verify(content);
@@ -96,6 +94,37 @@ export class Arrivals {
       stored(end);
     }
     await channel.result();
+  }
+
+  /** Yields the chunks that a fetch brings of a recipe that is here, not digested. @throws as `receive`. */
+  async *chunks(fetch: Fetch, recipe: Recipe): AsyncGenerator<ChunkRun> {
+    const { channel, transfer } = fetch;
+    await this.#begun(fetch);
+    for (let item = await nextItem(channel); item !== undefined; item = await nextItem(channel)) {
+      if (item[0] !== "d") throw new RunnelError("Invalid", "fetch", "A fetch brought something unexpected.");
+      const [, from, count, encoding, rawBytes, encodedBytes] = item;
+      mustFit(recipe, from, count, rawBytes);
+      const bytes = await this.#decode(fetch, encoding, rawBytes, encodedBytes);
+      noteItem(transfer, item);
+      yield { from, count, bytes };
+    }
+    await channel.result();
+  }
+
+  /** Stores chunks that were digested. @returns the end of them in the content. */
+  async store(content: CachedContent, recipe: Recipe, { from, count, bytes }: ChunkRun): Promise<number> {
+    const offsets = chunkOffsets(recipe);
+    await this.#deps.cache.write(content, offsets[from] ?? 0, bytes);
+    return offsets[from + count] ?? 0;
+  }
+
+  /** Takes the first item. @returns the first parts of the recipe, if it comes. @throws Stale for another size. */
+  async #begun({ channel, content }: Fetch): Promise<readonly RecipePart[] | null> {
+    const first = await nextItem(channel);
+    if (first === undefined || first[0] !== "v")
+      throw new RunnelError("Invalid", "fetch", "A fetch began without its version.");
+    if (first[1] !== content.sizeBytes) throw new RunnelError("Stale", "fetch", "The file has changed meanwhile.");
+    return first[2];
   }
 
   /** Parts go on in further items until they come to the size of the version. */

@@ -11,6 +11,10 @@ import type { Passages } from "../pauses/passages.ts";
 import type { Session } from "../wire/session.ts";
 import { Arrivals } from "./arrivals.ts";
 import type { ReuseCounts } from "./arrivals.ts";
+import type { ChunkRun, ChunkSource } from "./sources/chunk-source.ts";
+import { spansOf } from "./sources/chunk-spans.ts";
+import { ServerSource } from "./sources/server-source.ts";
+import type { Sources } from "./sources/sources.ts";
 
 const HELD_MAX = 8;
 
@@ -26,6 +30,9 @@ const ROUND_BYTES = 16 * 1024;
 const NEAR_BYTES = 64 * 1024;
 /** The same for whoever reads on: the kernel asks for two requests' worth at once. */
 const NEAR_READING_ON_BYTES = 512 * 1024;
+
+/** Below this the recipe of a file is not brought first, to have its chunks from elsewhere. */
+const RECIPE_FIRST_BYTES = 64 * 1024;
 
 /** A server that brings what is wrong, or nothing, is not asked for ever. */
 const ROUNDS_MAX = 8;
@@ -70,6 +77,8 @@ export interface DownloadsDeps {
   reused: ReuseCounts;
   transfers: Transfers;
   pauses: Passages;
+  /** Asked for what the server need not bring. */
+  sources: Sources;
 }
 
 export class Downloads {
@@ -80,10 +89,12 @@ export class Downloads {
   readonly #underway = new Map<number, Set<Underway>>();
   readonly #transfers: Transfers;
   readonly #pauses: Passages;
+  readonly #sources: Sources;
   #stored: (id: number) => void = () => {};
 
   constructor(deps: DownloadsDeps) {
     this.#pauses = deps.pauses;
+    this.#sources = deps.sources;
     this.#cache = deps.cache;
     this.#session = deps.session;
     this.#transfers = deps.transfers;
@@ -158,6 +169,8 @@ export class Downloads {
   async #bringAll(content: CachedContent, asking: Asking): Promise<CachedContent> {
     const { range, aheadBytes, signal } = asking;
     let wanted = { offset: range.offset, length: range.length + aheadBytes };
+    // Others have chunks by their digests.
+    if (this.#mayComeFromOthers(content, wanted)) await this.bringRecipe(content, asking.wait);
     // A second round asks for what a held version should have and does not (a cache on disk may rot), and for what
     // turns out wrong.
     for (let asked = 0; ;) {
@@ -170,6 +183,12 @@ export class Downloads {
       else if (asked++ < ROUNDS_MAX) await this.#begin(current, asking, span, asked === 1);
       else throw new RunnelError("Corrupt", "fetch", "The server does not send what it was asked for.");
     }
+  }
+
+  #mayComeFromOthers(content: CachedContent, wanted: ByteRange): boolean {
+    if (content.sizeBytes < RECIPE_FIRST_BYTES) return false;
+    const absent = this.#cache.absent(content, wanted).reduce((sum, { length }) => sum + length, 0);
+    return this.#sources.mayHave(absent);
   }
 
   /** While a recipe comes, what would bring it again waits; and whoever wants bytes that come soon. */
@@ -263,6 +282,8 @@ export class Downloads {
     const { offset, length } = hull(this.#cache.missing(content, underway.span));
     const isRecipeMissing = content.recipe === undefined && asking.wantsRecipe;
     if (length === 0 && !isRecipeMissing) return;
+    if (content.recipe !== undefined && this.#mayComeFromOthers(content, { offset, length }))
+      return this.#bringFromSources(content, asking, underway, held, paused);
     this.#session.mustRespond();
     const channel = this.#session.open(
       "fetch",
@@ -298,6 +319,42 @@ export class Downloads {
       await this.#bring(current, asking, underway, { mayReuse: false, mayCut, paused });
     } finally {
       for (const signal of [asking.signal, paused]) signal?.removeEventListener("abort", stop);
+    }
+  }
+
+  /** Brings what is missing from wherever it is, from the server what no other source has. */
+  async #bringFromSources(
+    content: CachedContent,
+    asking: Asking,
+    underway: Underway,
+    held: readonly CachedContent[],
+    paused: AbortSignal,
+  ): Promise<void> {
+    const { recipe } = content;
+    if (recipe === undefined) return;
+    const [cache, arrivals, session] = [this.#cache, this.#arrivals, this.#session];
+    const { span, transfer, askedEnd } = underway;
+    const take = async (run: ChunkRun, source: ChunkSource): Promise<void> => {
+      await arrivals.store(content, recipe, run);
+      if (source.kind !== "server") transfer.came(source.kind, run.bytes.length);
+      transfer.arrived(run.bytes.length);
+      underway.at = Math.max(underway.at, this.#cache.missing(content, span)[0]?.offset ?? endOf(span));
+      this.#stored(content.id);
+    };
+    const bring = (base: readonly CachedContent[]): Promise<void> =>
+      this.#sources.bring({
+        content: { version: content.version, sizeBytes: content.sizeBytes, recipe },
+        spans: spansOf(recipe, cache.missing(content, span)),
+        server: new ServerSource({ cache, session, arrivals }, { content, held: base, transfer, askedEnd }),
+        take,
+        signal: asking.signal === undefined ? paused : AbortSignal.any([asking.signal, paused]),
+      });
+    try {
+      await bring(held);
+    } catch (error) {
+      // The bytes of a held version may be wrong, as in `#bring`.
+      if (held.length === 0 || !isRunnelError(error, "Corrupt", "Gone")) throw error;
+      await bring([]);
     }
   }
 

@@ -1,7 +1,7 @@
 // The savings ledger: counts by hour, drive and folder, kept in the agent's home ([F190], [F191]). What is old becomes
 // coarser and is never dropped: the sums over all time stay right.
 import type { IndexDatabase, Query } from "../replica/database.ts";
-import { COUNTED, type Counted, type Counts, type FolderCounts } from "./meter.ts";
+import { COUNTED, type Counted, type Counts, countsBy, type FolderCounts } from "./meter.ts";
 import { HOUR_MS, type LedgerRow, sumOf } from "./savings.ts";
 
 export interface DrivePlace {
@@ -169,7 +169,7 @@ function prepare(db: IndexDatabase) {
   const worked = "sum(read) + sum(written)";
   return {
     put: db.query(
-      `INSERT INTO savings (hour, drive, folder, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET ${added}`,
+      `INSERT INTO savings (hour, drive, folder, ${COLUMNS}) VALUES (?, ?, ?, ${COUNTED.map(() => "?").join(", ")}) ON CONFLICT DO UPDATE SET ${added}`,
     ),
     count: counts("SELECT count(*) AS n FROM savings"),
     folders: db.query<{ folder: string }>("SELECT folder FROM savings WHERE hour = ? AND drive = ?"),
@@ -206,8 +206,7 @@ function hourOf(ms: number): number {
 }
 
 function countsOf(row: Counts): Counts {
-  const { read, written, sent, received, oldVersion, otherFile, compression } = row;
-  return { read, written, sent, received, oldVersion, otherFile, compression };
+  return countsBy((counted) => row[counted]);
 }
 
 function withPlace(row: Sums): Omit<LedgerRow, "hour"> {

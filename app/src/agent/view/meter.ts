@@ -3,10 +3,20 @@
 // stays with the drive as a whole.
 
 /**
- * Counts in the order in which they are shown. `oldVersion`, `otherFile` and `compression`: bytes that did not have to
- * cross the wire.
+ * Counts in the order in which they are shown. From `oldVersion` on: bytes that did not have to cross the wire.
  */
-export const COUNTED = ["read", "written", "sent", "received", "oldVersion", "otherFile", "compression"] as const;
+export const COUNTED = [
+  "read",
+  "written",
+  "sent",
+  "received",
+  "oldVersion",
+  "otherFile",
+  "compression",
+  "colleague",
+  "stick",
+  "oldFolder",
+] as const;
 export type Counted = (typeof COUNTED)[number];
 export type Counts = Record<Counted, number>;
 
@@ -71,8 +81,12 @@ export class Meter {
 
 const TOTALS = ["read", "written", "sent", "received"] as const;
 
+export function countsBy(count: (counted: Counted) => number): Counts {
+  return Object.fromEntries(COUNTED.map((counted) => [counted, count(counted)])) as Counts;
+}
+
 export function noCounts(): Counts {
-  return { read: 0, written: 0, sent: 0, received: 0, oldVersion: 0, otherFile: 0, compression: 0 };
+  return countsBy(() => 0);
 }
 
 /** The folder at the top of the drive that a path leads through; "" for what lies at the top itself. */

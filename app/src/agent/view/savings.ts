@@ -2,6 +2,10 @@
 // came from. Pure.
 import { COUNTED, type Counts, noCounts } from "./meter.ts";
 
+/** Origins of bytes that did not have to cross the wire, in the order in which they are shown. */
+export const ORIGINS = ["oldVersion", "otherFile", "compression", "colleague", "stick", "oldFolder"] as const;
+export type Origin = (typeof ORIGINS)[number];
+
 /** Sums as a person is shown them; bytes. */
 export interface Savings {
   readBytes: number;
@@ -10,7 +14,7 @@ export interface Savings {
   sentBytes: number;
   receivedBytes: number;
   /** Origins of what did not cross the wire; they add up to what was saved. `cache`: read or written here again. */
-  saved: { oldVersion: number; otherFile: number; compression: number; cache: number };
+  saved: Record<Origin | "cache", number>;
   /** 100 × (1 − wire bytes / worked bytes); 0 while programs moved nothing; may be negative. */
   savedPercent: number;
 }
@@ -27,11 +31,7 @@ export function savingsOf(counts: Counts): Savings {
     rest -= taken;
     return taken;
   };
-  const saved = {
-    oldVersion: share(counts.oldVersion),
-    otherFile: share(counts.otherFile),
-    compression: share(counts.compression),
-  };
+  const saved = Object.fromEntries(ORIGINS.map((origin) => [origin, share(counts[origin])])) as Record<Origin, number>;
   return {
     readBytes: read ?? 0,
     writtenBytes: written ?? 0,
@@ -56,7 +56,8 @@ export function wireBytes({ sentBytes, receivedBytes }: Savings): number {
   return sentBytes + receivedBytes;
 }
 
-const TITLES = "hour,server,drive,folder,read,written,sent,received,old version,other file,compression";
+const TITLES =
+  "hour,server,drive,folder,read,written,sent,received,old version,other file,compression,colleague,stick,old folder";
 
 export interface LedgerRow {
   hour: number;

@@ -1,6 +1,9 @@
 // Counts of a transfer up to now, for the ledger: what crossed the wire for it, and what it was for. Pure.
 import { COUNTED, type Counts, noCounts } from "./meter.ts";
 
+/** Sources besides the server. */
+export type Elsewhere = "colleague" | "stick" | "folder";
+
 /** A transfer, as far as it counts. */
 export interface CountedTransfer {
   subject: {
@@ -18,6 +21,8 @@ export interface CountedTransfer {
   /** Bytes of the content that did not move, by where they were found. */
   fromOldVersion: number;
   fromOtherFile: number;
+  /** Bytes that came from elsewhere than the server, by whom. */
+  fromElsewhere: Readonly<Record<Elsewhere, number>>;
   /** Bytes by which what moved was made smaller: as a difference from old bytes, and else. */
   savedByDifference: number;
   savedByCompression: number;
@@ -54,10 +59,14 @@ function savedUp(transfer: CountedTransfer): Partial<Counts> {
 }
 
 function readDown(transfer: CountedTransfer): Partial<Counts> {
-  const { subject, movedBytes, fromOldVersion, savedByDifference, savedByCompression } = transfer;
+  const { subject, movedBytes, fromOldVersion, fromElsewhere, savedByDifference, savedByCompression } = transfer;
   if (subject.isRead !== true) return {};
+  const { colleague, stick, folder } = fromElsewhere;
   return {
-    read: movedBytes + fromOldVersion,
+    colleague,
+    stick,
+    oldFolder: folder,
+    read: movedBytes + fromOldVersion + colleague + stick + folder,
     oldVersion: fromOldVersion + savedByDifference,
     compression: savedByCompression,
   };

@@ -2,7 +2,7 @@
 // of its entry, no more; names, rates and times are worked out when somebody looks.
 import { type Clock, SmoothedRate, type Timer } from "@runnel/shared/base";
 import { COUNTED, type Counts, noCounts } from "./meter.ts";
-import { type CountedTransfer, countsOf, lessCounts } from "./transfer-counts.ts";
+import { type CountedTransfer, countsOf, type Elsewhere, lessCounts } from "./transfer-counts.ts";
 
 export type Direction = "up" | "down";
 
@@ -51,6 +51,7 @@ export class Transfer implements CountedTransfer, Disposable {
   crossedBytes = 0;
   fromOldVersion = 0;
   fromOtherFile = 0;
+  readonly fromElsewhere: Record<Elsewhere, number> = { colleague: 0, stick: 0, folder: 0 };
   savedByDifference = 0;
   savedByCompression = 0;
   hasSucceeded = false;
@@ -106,6 +107,11 @@ export class Transfer implements CountedTransfer, Disposable {
   reused(bytes: number, isOldVersion: boolean): void {
     if (isOldVersion) this.fromOldVersion += bytes;
     else this.fromOtherFile += bytes;
+  }
+
+  /** Bytes of the content came, but not from the server. */
+  came(from: Elsewhere, bytes: number): void {
+    this.fromElsewhere[from] += bytes;
   }
 
   succeeded(): void {

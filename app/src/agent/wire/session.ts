@@ -162,6 +162,10 @@ export class Session {
     return this.lease.isHeld;
   }
 
+  get silenceMs(): number {
+    return this.keepalive.line.silenceMs;
+  }
+
   get ratePerSecond(): number {
     return this.connection?.ratePerSecond ?? 0;
   }

@@ -1,10 +1,11 @@
-// Places that chunks come from and go to, whatever moves them (DOT §3: transfer plugins). Chunks are named by the recipe
-// of the content that they are wanted for: a source may find them by their digests, or as that part of that version.
+// Places that chunks come from and go to, whatever moves them (DOT §3: transfer plugins). Chunks are named by the
+// recipe of the content that they are wanted for: a source may find them by their digests, or as that part of that
+// version.
 import type { Recipe, VersionId } from "@runnel/shared";
 
 /** The content that chunks are wanted for, as the server knows it. */
 export interface WantedContent {
-  /** In the volume, and its epoch, that the source was given for. */
+  /** A version of the volume, and its epoch, that the source was given for. */
   readonly version: VersionId;
   readonly sizeBytes: number;
   readonly recipe: Recipe;
@@ -16,12 +17,15 @@ export interface ChunkSpan {
   readonly count: number;
 }
 
-/** All bytes of the chunks of a span, 1 MiB at the most unless it is one chunk. */
+/**
+ * All bytes of the chunks of a span, 1 MiB at the most unless it is one chunk. No chunks: what was asked for is on its
+ * way, and whoever waits need not ask another source yet.
+ */
 export interface ChunkRun extends ChunkSpan {
   readonly bytes: Uint8Array;
 }
 
-/** Where bytes come from, as a person is told it. */
+/** Origin of bytes, as a person is told it. */
 export type SourceKind = "server" | "colleague" | "stick" | "folder";
 
 /**
@@ -29,14 +33,13 @@ export type SourceKind = "server" | "colleague" | "stick" | "folder";
  * stop, or fail; it never makes anything worse than slow.
  */
 export interface ChunkSource {
+  /** The cheapest kind is asked first (COSTS). */
   readonly kind: SourceKind;
   /** Told to a person: a device's name, a folder's path. */
   readonly name: string;
-  /** The cheapest source is asked first; COSTS has the kinds'. */
-  readonly cost: number;
   /**
-   * Wrong bytes may come of rot or of another program's writing, and are no reason to ask it no more: it is told by
-   * `wrong`.
+   * Wrong bytes are no reason to ask it no more, since they come of rot or of another program's writing, or of one
+   * among several that it asks: it is told by `wrong`.
    */
   readonly mayRot: boolean;
   /**
@@ -57,10 +60,12 @@ export interface ChunkSource {
 export interface ChunkSink {
   /** Returns which chunks of the spans it does not have, ascending. */
   lacks(content: WantedContent, spans: readonly ChunkSpan[]): Promise<ChunkSpan[]>;
-  /** Takes chunks that were digested; they are there when it resolves, and durable after `flush`. @throws NoSpace, Io. */
+  /**
+   * Takes chunks that were digested; they are there when it resolves, and durable after `flush`. @throws NoSpace, Io.
+   */
   put(content: WantedContent, run: ChunkRun): Promise<void>;
   flush(): Promise<void>;
 }
 
-/** What a source costs: bytes of a disk at hand nothing, those of the network at hand little, the line's all. */
+/** Costs of the kinds, in order only: a disk at hand, the network at hand, the line. */
 export const COSTS: Readonly<Record<SourceKind, number>> = { folder: 0, stick: 1, colleague: 10, server: 100 };

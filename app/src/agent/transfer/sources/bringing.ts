@@ -1,0 +1,281 @@
+// Brings chunks of one content from several sources at a time (DOT §4.3: multi-path). The cheapest that has a chunk is
+// asked for it; what is late is asked for elsewhere, too, and the first that comes counts. Nobody is believed: each
+// chunk is digested.
+import type { Clock, Executor, Timer } from "@runnel/shared";
+import { chunkOffsets, sliceRecipe, wrongChunks } from "@runnel/shared";
+import { COSTS, type ChunkRun, type ChunkSource, type ChunkSpan, type WantedContent } from "./chunk-source.ts";
+import { indexesOf, joinIndexes } from "./chunk-spans.ts";
+
+/** Bytes that a source is asked for at once, and how often, so that it never waits for the next question. */
+const PIECE_BYTES = 4 * 1024 * 1024;
+const PIECES_AT_ONCE = 2;
+/** Sources told apart by bits. */
+const SOURCES_MAX = 30;
+
+/** Takes chunks that are right; resolves when they are stored. */
+export type Take = (run: ChunkRun, source: ChunkSource) => Promise<void>;
+
+interface Wanted {
+  content: WantedContent;
+  spans: readonly ChunkSpan[];
+  take: Take;
+  signal: AbortSignal;
+}
+
+/** Called when a source is to be left alone. */
+export type Drop = (source: ChunkSource, why: string, isForGood: boolean) => void;
+
+interface BringingDeps {
+  clock: Clock;
+  executor: Executor;
+  lateMs(): number;
+}
+
+/** A source at work. */
+interface Lane {
+  source: ChunkSource;
+  bit: number;
+  /** Questions that are not answered yet. */
+  asked: number;
+  isLocating: boolean;
+  /** When it was asked or brought something last. */
+  sinceMs: number;
+  isLate: boolean;
+  isOver: boolean;
+  /** Place in the order from which it looks for what to bring next. */
+  cursor: number;
+}
+
+export class Bringing {
+  /** Resolves when all has been taken, or nobody has more. @throws what the dearest source does, and `take`. */
+  readonly done: Promise<void>;
+  readonly #deps: BringingDeps;
+  readonly #wanted: Wanted;
+  readonly #drop: Drop;
+  readonly #lanes: Lane[];
+  /** Chunks in the order in which they are wanted, and their places in it. */
+  readonly #order: readonly number[];
+  readonly #places: ReadonlyMap<number, number>;
+  /** Bits of the lanes that may have a chunk, and of those that were asked for it, by place. */
+  readonly #has: Uint32Array;
+  readonly #askedOf: Uint32Array;
+  readonly #isTaken: Uint8Array;
+  readonly #ended = new AbortController();
+  readonly #finish: { resolve(): void; reject(error: unknown): void };
+  /** Chunks that are not stored yet, and runs that are being stored. */
+  #left: number;
+  #storing = 0;
+  #timer: Timer | undefined;
+  #isOver = false;
+  #failure: unknown;
+
+  /** `sources`: the cheapest first, and last the one that is to have all. */
+  constructor(deps: BringingDeps, wanted: Wanted, sources: readonly ChunkSource[], drop: Drop) {
+    this.#deps = deps;
+    this.#wanted = wanted;
+    this.#drop = drop;
+    this.#order = [...indexesOf(wanted.spans)];
+    this.#places = new Map(this.#order.map((index, place) => [index, place]));
+    this.#left = this.#order.length;
+    this.#isTaken = new Uint8Array(this.#left);
+    this.#askedOf = new Uint32Array(this.#left);
+    const sinceMs = deps.clock.bootMs();
+    this.#lanes = [...sources.slice(0, -1).slice(0, SOURCES_MAX), ...sources.slice(-1)].map((source, number) => ({
+      source,
+      bit: 1 << number,
+      asked: 0,
+      isLocating: number < Math.min(sources.length - 1, SOURCES_MAX),
+      sinceMs,
+      isLate: false,
+      isOver: false,
+      cursor: 0,
+    }));
+    // Until it has said what it has, a cheaper source may have it all.
+    this.#has = new Uint32Array(this.#left).fill(this.#lanes.reduce((bits, { bit }) => bits | bit, 0));
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.done = promise;
+    this.#finish = { resolve, reject };
+    wanted.signal.addEventListener("abort", this.#aborted);
+    for (const lane of this.#lanes) if (lane.isLocating) void this.#locate(lane);
+    this.#step();
+  }
+
+  readonly #aborted = (): void => this.#end(this.#wanted.signal.reason);
+
+  async #locate(lane: Lane): Promise<void> {
+    const { content, spans } = this.#wanted;
+    let located: readonly ChunkSpan[] = [];
+    try {
+      located = await lane.source.locate(content, spans, this.#ended.signal);
+    } catch {
+      lane.isOver = true;
+    }
+    const found = new Set<number>();
+    for (const index of indexesOf(located.slice(0, this.#order.length))) {
+      const place = this.#places.get(index);
+      if (place !== undefined) found.add(place);
+      if (found.size === this.#order.length) break;
+    }
+    for (let place = 0; place < this.#has.length; place++) if (!found.has(place)) this.#lose(lane, place);
+    lane.isLocating = false;
+    lane.isLate = false;
+    this.#step();
+  }
+
+  /** Has every source do what it can do now; ends when none can do anything. */
+  #step(): void {
+    if (this.#isOver) return;
+    if (this.#left === 0) return this.#end();
+    this.#noteLate();
+    for (const lane of this.#lanes) {
+      while (!lane.isOver && !lane.isLocating && lane.asked < PIECES_AT_ONCE) {
+        const places = this.#pieceFor(lane);
+        if (places.length === 0) break;
+        void this.#ask(lane, places);
+      }
+    }
+    // Nobody waits for what is late, though it is welcome.
+    const isBusy = this.#lanes.some(({ asked, isLocating, isLate }) => (asked > 0 || isLocating) && !isLate);
+    if (!isBusy && this.#storing === 0) return this.#end(this.#failure);
+    this.#arm();
+  }
+
+  /** A source that says nothing for too long holds nobody up; what it brings after all is welcome. */
+  #noteLate(): void {
+    const untilMs = this.#deps.clock.bootMs() - this.#deps.lateMs();
+    for (const lane of this.#lanes.slice(0, -1)) {
+      if (lane.isLate || lane.isOver || (lane.asked === 0 && !lane.isLocating) || lane.sinceMs > untilMs) continue;
+      lane.isLate = true;
+      this.#drop(lane.source, "does not answer", false);
+    }
+  }
+
+  #arm(): void {
+    this.#timer?.cancel();
+    const waits = this.#lanes.slice(0, -1).filter((lane) => !lane.isLate && !lane.isOver);
+    const busy = waits.filter(({ asked, isLocating }) => asked > 0 || isLocating).map(({ sinceMs }) => sinceMs);
+    this.#timer = undefined;
+    if (busy.length === 0) return;
+    const delayMs = Math.min(...busy) + this.#deps.lateMs() - this.#deps.clock.bootMs();
+    this.#timer = this.#deps.clock.after(Math.max(1, delayMs), () => this.#step());
+  }
+
+  /** Places of the chunks that a source is to bring next. The dearest gets all of its at once: a line has a delay. */
+  #pieceFor(lane: Lane): number[] {
+    const { recipe } = this.#wanted.content;
+    const late = this.#lanes.reduce((bits, one) => bits | (one.isLate || one.isOver ? one.bit : 0), 0);
+    const cheaper = this.#lanes.reduce(
+      (bits, one) => bits | (COSTS[one.source.kind] < COSTS[lane.source.kind] ? one.bit : 0),
+      0,
+    );
+    const bytesMax = lane === this.#lanes.at(-1) ? Infinity : PIECE_BYTES;
+    const places: number[] = [];
+    let bytes = 0;
+    for (let tried = 0; tried < this.#order.length && bytes < bytesMax; tried++) {
+      const place = (lane.cursor + tried) % this.#order.length;
+      const [has, asked] = [this.#has[place] ?? 0, this.#askedOf[place] ?? 0];
+      const isHis = this.#isTaken[place] === 0 && (has & lane.bit) !== 0 && (asked & lane.bit) === 0;
+      if (!isHis || (asked & ~late) !== 0 || (has & cheaper & ~late) !== 0) continue;
+      places.push(place);
+      bytes += recipe.lengths[this.#order[place] ?? 0] ?? 0;
+    }
+    lane.cursor = places.length === 0 ? 0 : ((places.at(-1) ?? 0) + 1) % this.#order.length;
+    return places;
+  }
+
+  async #ask(lane: Lane, places: readonly number[]): Promise<void> {
+    const { source, bit } = lane;
+    for (const place of places) this.#askedOf[place] = (this.#askedOf[place] ?? 0) | bit;
+    if (lane.asked++ === 0) lane.sinceMs = this.#deps.clock.bootMs();
+    try {
+      const spans = joinIndexes(places.map((place) => this.#order[place] ?? 0));
+      const runs = source.get(this.#wanted.content, spans, this.#ended.signal)[Symbol.asyncIterator]();
+      for (let next = await runs.next(); next.done !== true; next = await runs.next()) {
+        if (this.#isOver || lane.isOver) {
+          void runs.return?.().catch(() => undefined);
+          break;
+        }
+        lane.sinceMs = this.#deps.clock.bootMs();
+        lane.isLate = false;
+        await this.#take(lane, next.value);
+      }
+    } catch (error) {
+      if (this.#isOver) return;
+      lane.isOver = true;
+      if (lane === this.#lanes.at(-1)) this.#failure = error;
+      else this.#drop(source, "failed", false);
+    }
+    lane.asked--;
+    for (const place of places) this.#lose(lane, place);
+    this.#step();
+  }
+
+  /** The source does not have the chunk, or has brought what it has. */
+  #lose({ bit }: Lane, place: number): void {
+    this.#has[place] = (this.#has[place] ?? 0) & ~bit;
+    this.#askedOf[place] = (this.#askedOf[place] ?? 0) & ~bit;
+  }
+
+  /** Digests what came; what is right and new is taken. */
+  async #take(lane: Lane, { from, count, bytes }: ChunkRun): Promise<void> {
+    if (count === 0) return;
+    const { content } = this.#wanted;
+    const { recipe } = content;
+    const offsets = chunkOffsets(recipe);
+    const start = offsets[from];
+    const isWhole = start !== undefined && count > 0 && offsets[from + count] === start + bytes.length;
+    if (!isWhole) return this.#caught(lane);
+    const parts = Array.from(indexesOf([{ from, count }]), (index) =>
+      bytes.subarray((offsets[index] ?? 0) - start, (offsets[index + 1] ?? 0) - start),
+    );
+    const wrong = wrongChunks(
+      sliceRecipe(recipe, from, from + count),
+      parts.map((_, at) => at),
+      await this.#deps.executor.digest(parts),
+    );
+    if (this.#isOver) return;
+    for (const at of wrong) {
+      lane.source.wrong(content, from + at);
+      const place = this.#places.get(from + at);
+      if (place !== undefined) this.#lose(lane, place);
+    }
+    const right = parts
+      .map((_, at) => from + at)
+      .filter((index) => this.#isNew(index) && !wrong.includes(index - from));
+    for (const index of right) this.#isTaken[this.#places.get(index) ?? 0] = 1;
+    this.#storing++;
+    for (const span of joinIndexes(right)) {
+      const [first, end] = [offsets[span.from] ?? 0, offsets[span.from + span.count] ?? 0];
+      try {
+        await this.#wanted.take({ ...span, bytes: bytes.subarray(first - start, end - start) }, lane.source);
+      } catch (error) {
+        return this.#end(error);
+      }
+      this.#left -= span.count;
+    }
+    this.#storing--;
+    if (wrong.length > 0 && !lane.source.mayRot) this.#caught(lane);
+    if (this.#left === 0) this.#step();
+  }
+
+  #isNew(index: number): boolean {
+    const place = this.#places.get(index);
+    return place !== undefined && this.#isTaken[place] === 0;
+  }
+
+  #caught(lane: Lane): void {
+    if (lane === this.#lanes.at(-1) || lane.isOver) return;
+    lane.isOver = true;
+    this.#drop(lane.source, "sent what it was not asked for", true);
+  }
+
+  #end(error?: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#timer?.cancel();
+    this.#wanted.signal.removeEventListener("abort", this.#aborted);
+    this.#ended.abort();
+    if (error === undefined) this.#finish.resolve();
+    else this.#finish.reject(error);
+  }
+}

@@ -1,0 +1,305 @@
+// Bringing chunks from several sources: the cheapest first, what is late from another one, what is wrong from
+// nobody twice; and whatever the sources do, all comes and is right while the server's does.
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { inlineExecutor } from "@runnel/native";
+import { RunnelError, SimulatedClock, sleep } from "@runnel/shared";
+import type {
+  ChunkRun,
+  ChunkSource,
+  ChunkSpan,
+  SourceKind,
+  WantedContent,
+} from "../../../src/agent/transfer/sources/chunk-source.ts";
+import { indexesOf, joinIndexes } from "../../../src/agent/transfer/sources/chunk-spans.ts";
+import { Sources } from "../../../src/agent/transfer/sources/sources.ts";
+import { type WholeContent, all, runOf, wholeContent } from "./chunk-source-contract.ts";
+
+const LATE_MS = 2_000;
+const executor = inlineExecutor();
+
+let clock: SimulatedClock;
+let content: WholeContent;
+let sources: Sources;
+let dropped: string[];
+/** Chunks that were taken, by source. */
+let taken: Map<string, number[]>;
+
+beforeEach(async () => {
+  clock = new SimulatedClock();
+  content ??= await wholeContent(1);
+  dropped = [];
+  taken = new Map();
+  sources = new Sources({
+    clock,
+    executor,
+    lateMs: () => LATE_MS,
+    dropped: (_source, sentence) => void dropped.push(sentence),
+  });
+});
+
+interface Habits {
+  kind?: SourceKind;
+  has?: (index: number) => boolean;
+  /** Time for each chunk. */
+  delayMs?: number;
+  locateMs?: number;
+  mayRot?: boolean;
+  isWrong?: (index: number) => boolean;
+  /** Fails at a chunk. */
+  failsAt?: number;
+  /** Says it is on its way before each chunk. */
+  isOnItsWay?: boolean;
+}
+
+/** A source with such habits; `asked` has what it was asked for. */
+class Habitual implements ChunkSource {
+  readonly kind: SourceKind;
+  readonly name: string;
+  readonly mayRot: boolean;
+  readonly asked: number[] = [];
+  readonly wrongs: number[] = [];
+  readonly #habits: Habits;
+
+  constructor(name: string, habits: Habits = {}) {
+    this.name = name;
+    this.kind = habits.kind ?? "stick";
+    this.mayRot = habits.mayRot ?? true;
+    this.#habits = habits;
+  }
+
+  async locate(_content: WantedContent, spans: readonly ChunkSpan[]): Promise<ChunkSpan[]> {
+    const { has = () => true, locateMs = 0 } = this.#habits;
+    if (locateMs > 0) await sleep(clock, locateMs);
+    return joinIndexes([...indexesOf(spans)].filter(has));
+  }
+
+  async *get(_content: WantedContent, spans: readonly ChunkSpan[], signal: AbortSignal): AsyncGenerator<ChunkRun> {
+    const { delayMs = 0, has = () => true, isWrong = () => false, failsAt, isOnItsWay = false } = this.#habits;
+    this.asked.push(...indexesOf(spans));
+    for (const from of indexesOf(spans)) {
+      for (let waitedMs = 0; waitedMs < delayMs; waitedMs += 500) {
+        if (isOnItsWay) yield { from: 0, count: 0, bytes: new Uint8Array(0) };
+        await sleep(clock, Math.min(500, delayMs - waitedMs));
+        signal.throwIfAborted();
+      }
+      if (from === failsAt) throw new RunnelError("Unreachable", "get", "The line is cut.");
+      if (!has(from)) continue;
+      const run = runOf(content, { from, count: 1 });
+      yield isWrong(from) ? { ...run, bytes: run.bytes.map((byte) => byte ^ 1) } : run;
+    }
+  }
+
+  wrong(_content: WantedContent, index: number): void {
+    this.wrongs.push(index);
+  }
+}
+
+/** Brings all; time passes until that ends. */
+async function bring(server: ChunkSource, signal = new AbortController().signal): Promise<void> {
+  const bringing = sources.bring({
+    content,
+    spans: all(content),
+    server,
+    signal,
+    take: async (run, source) => {
+      expect(Buffer.compare(run.bytes, runOf(content, run).bytes)).toBe(0);
+      taken.set(source.name, [...(taken.get(source.name) ?? []), ...indexesOf([run])]);
+    },
+  });
+  let isOver = false;
+  const over = (): void => void (isOver = true);
+  bringing.then(over, over);
+  await clock.runUntil(() => isOver, 600_000);
+  expect(isOver).toBe(true);
+  return bringing;
+}
+
+function everything(): number[] {
+  return [...taken.values()].flat().toSorted((one, other) => one - other);
+}
+
+const chunks = (): number[] => [...content.recipe.lengths.keys()];
+const theServer = (habits: Habits = {}): Habitual =>
+  new Habitual("the server", { kind: "server", mayRot: false, ...habits });
+
+describe("chunks come", () => {
+  test("from the cheapest source that has them, from the server only what no other has", async () => {
+    const server = theServer();
+    sources.add(new Habitual("colleague", { kind: "colleague", has: (index) => index % 2 === 0 }));
+    sources.add(new Habitual("folder", { kind: "folder", has: (index) => index % 3 === 0 }));
+    await bring(server);
+    expect(everything()).toEqual(chunks());
+    expect(taken.get("folder")).toEqual(chunks().filter((index) => index % 3 === 0));
+    expect(taken.get("colleague")).toEqual(chunks().filter((index) => index % 3 !== 0 && index % 2 === 0));
+    expect(server.asked).toEqual(chunks().filter((index) => index % 3 !== 0 && index % 2 !== 0));
+    expect(dropped).toEqual([]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test("from the server when a source has not said in time what it has, and it is left alone for a minute", async () => {
+    const slow = new Habitual("slow", { locateMs: 100_000 });
+    sources.add(slow);
+    const server = theServer({ delayMs: 1 });
+    await bring(server);
+    expect(taken.get("the server")).toEqual(chunks());
+    expect(dropped).toEqual(["slow does not answer: it is not asked for a minute."]);
+    expect(sources.mayHave(content.sizeBytes)).toBe(false);
+    await clock.advance(60_000);
+    expect(sources.mayHave(content.sizeBytes)).toBe(true);
+  });
+
+  test("from another source when they are late, and the first that comes counts", async () => {
+    const stalling = new Habitual("stalling", { delayMs: 50_000 });
+    sources.add(stalling);
+    const server = theServer();
+    await bring(server);
+    expect(taken.get("the server")).toEqual(chunks());
+    expect(dropped).toEqual(["stalling does not answer: it is not asked for a minute."]);
+  });
+
+  test("from one that takes long while it says that they are on their way", async () => {
+    sources.add(new Habitual("patient", { delayMs: 10_000, isOnItsWay: true, has: (index) => index < 3 }));
+    const server = theServer();
+    await bring(server);
+    expect(taken.get("patient")).toEqual([0, 1, 2]);
+    expect(server.asked).toEqual(chunks().slice(3));
+    expect(dropped).toEqual([]);
+  });
+
+  test("without the server where others have all", async () => {
+    sources.add(new Habitual("stick"));
+    const server = theServer({ failsAt: 0 });
+    await bring(server);
+    expect(server.asked).toEqual([]);
+  });
+
+  test("from a colleague only when they are many bytes", async () => {
+    sources.add(new Habitual("colleague", { kind: "colleague" }));
+    expect(sources.mayHave(100 * 1024)).toBe(false);
+    expect(sources.mayHave(1024 * 1024)).toBe(true);
+    expect(sources.mayHave(0)).toBe(false);
+  });
+
+  test("in windows, each of them from whoever has it", async () => {
+    const big = await wholeContent(2, 70 * 1024 * 1024);
+    [content] = [big];
+    try {
+      const server = theServer({ has: (index) => index % 2 === 0 });
+      sources.add(new Habitual("stick", { has: (index) => index % 2 === 1 }));
+      await bring(server);
+      expect(everything()).toEqual(chunks());
+    } finally {
+      content = await wholeContent(1);
+    }
+  }, 60_000);
+});
+
+describe("a source", () => {
+  test("that lies is asked no more, and named; what it brought right counts", async () => {
+    const liar = new Habitual("liar", { kind: "colleague", mayRot: false, isWrong: (index) => index === 5 });
+    sources.add(liar);
+    await bring(theServer());
+    expect(everything()).toEqual(chunks());
+    expect(liar.wrongs).toEqual([5]);
+    expect(taken.get("liar")).not.toContain(5);
+    expect(dropped).toEqual(["liar sent what it was not asked for: it is not asked any more."]);
+    await clock.advance(3_600_000);
+    expect(sources.mayHave(content.sizeBytes)).toBe(false);
+  });
+
+  test("that may rot is told what is wrong, and asked for the rest", async () => {
+    const rotten = new Habitual("rotten", { isWrong: (index) => index % 7 === 0 });
+    sources.add(rotten);
+    const server = theServer();
+    await bring(server);
+    expect(everything()).toEqual(chunks());
+    expect(server.asked).toEqual(chunks().filter((index) => index % 7 === 0));
+    expect(rotten.wrongs).toEqual(server.asked);
+    expect(dropped).toEqual([]);
+  });
+
+  test("that fails in the middle costs nothing but time", async () => {
+    sources.add(new Habitual("leaver", { failsAt: 4 }));
+    await bring(theServer());
+    expect(everything()).toEqual(chunks());
+    expect(taken.get("leaver")).toEqual([0, 1, 2, 3]);
+    expect(dropped).toEqual(["leaver failed: it is not asked for a minute."]);
+  });
+
+  test("that was taken away is not asked", async () => {
+    const stick = new Habitual("stick");
+    sources.add(stick)[Symbol.dispose]();
+    expect(sources.mayHave(content.sizeBytes)).toBe(false);
+    await bring(theServer());
+    expect(stick.asked).toEqual([]);
+  });
+});
+
+describe("bringing ends", () => {
+  test("with the server's failure when chunks are left", async () => {
+    sources.add(new Habitual("stick", { has: (index) => index < 10 }));
+    await expect(bring(theServer({ failsAt: 12 }))).rejects.toMatchObject({ kind: "Unreachable" });
+    expect(everything()).toEqual(chunks().slice(0, 12));
+  });
+
+  test("with the server's failure, not waiting for one that says nothing", async () => {
+    sources.add(new Habitual("silent", { delayMs: 500_000 }));
+    await expect(bring(theServer({ failsAt: 0 }))).rejects.toMatchObject({ kind: "Unreachable" });
+    expect(clock.bootMs()).toBeLessThan(10_000);
+  });
+
+  test("when nobody wants it any more", async () => {
+    const end = new AbortController();
+    clock.after(100, () => end.abort(new RunnelError("Interrupted", "read", "Stopped.")));
+    await expect(bring(theServer({ delayMs: 1_000 }), end.signal)).rejects.toMatchObject({ kind: "Interrupted" });
+    expect(clock.bootMs()).toBeLessThan(2_000);
+  });
+
+  test("with the failure of whoever takes them", async () => {
+    const bringing = sources.bring({
+      content,
+      spans: all(content),
+      server: theServer(),
+      signal: new AbortController().signal,
+      take: async () => {
+        throw new RunnelError("NoSpace", "write", "The disk is full.");
+      },
+    });
+    await expect(bringing).rejects.toMatchObject({ kind: "NoSpace" });
+  });
+
+  test("when the server has no more either", async () => {
+    await bring(theServer({ has: (index) => index < 5 }));
+    expect(everything()).toEqual([0, 1, 2, 3, 4]);
+  });
+});
+
+test("whatever the others do, all comes, each chunk once and right", async () => {
+  const habits = fc.record({
+    kind: fc.constantFrom<SourceKind>("folder", "stick", "colleague"),
+    every: fc.integer({ min: 1, max: 5 }),
+    delayMs: fc.constantFrom(0, 10, 1_000, 30_000),
+    locateMs: fc.constantFrom(0, 100, 5_000),
+    mayRot: fc.boolean(),
+    wrongEvery: fc.integer({ min: 2, max: 40 }),
+    failsAt: fc.option(fc.integer({ min: 0, max: 60 }), { nil: undefined }),
+    isOnItsWay: fc.boolean(),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(habits, { maxLength: 6 }), fc.constantFrom(0, 5), async (several, serverMs) => {
+      taken = new Map();
+      const added = several.map(({ every, wrongEvery, failsAt, ...rest }, number) => {
+        const has = (index: number): boolean => index % every === 0;
+        const isWrong = (index: number): boolean => index % wrongEvery === 1;
+        const odd = { ...rest, has, isWrong, ...(failsAt === undefined ? {} : { failsAt }) };
+        return sources.add(new Habitual(`source ${number}`, odd));
+      });
+      await bring(theServer({ delayMs: serverMs }));
+      expect(everything()).toEqual(chunks());
+      for (const one of added) one[Symbol.dispose]();
+      await clock.advance(60_000);
+    }),
+    { numRuns: 60 },
+  );
+}, 60_000);

@@ -1,0 +1,99 @@
+// Reading files through a drive that has other sources of chunks than its server: what crosses the line then.
+import { constants } from "node:fs";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { type ChunkRun, type ChunkSpan, MemoryChunks, type WantedContent } from "@runnel/app/internals";
+import { inlineExecutor } from "@runnel/native";
+import { chunkOffsets, presetFor } from "@runnel/shared";
+import { SimulatedPlace, noiseOf } from "../src/simulation/index.ts";
+
+const MiB = 1024 * 1024;
+const LARGE = noiseOf(1, 6 * MiB);
+const REQUEST_BYTES = 128 * 1024;
+/** Descriptors of 6 MiB, and what is said around them. */
+const LITTLE_BYTES = 60_000;
+
+let place: SimulatedPlace;
+
+beforeEach(async () => {
+  place = new SimulatedPlace(1, { delayMs: 15, bytesPerSecond: 200_000 });
+  await place.open({ large: LARGE });
+});
+
+afterEach(() => place.close());
+
+/** A stick with those chunks of the file that `has` says. */
+async function stickWith(has: (index: number) => boolean, stick = new MemoryChunks("stick", "a stick")) {
+  const recipe = await inlineExecutor().chunkBytes(LARGE, presetFor(LARGE.length));
+  const offsets = chunkOffsets(recipe);
+  const content = { version: { node: 0, seq: 0 }, sizeBytes: LARGE.length, recipe };
+  let bytes = 0;
+  for (const from of recipe.lengths.keys()) {
+    if (!has(from)) continue;
+    const run = { from, count: 1, bytes: LARGE.subarray(offsets[from], offsets[from + 1]) };
+    await stick.put(content, run);
+    bytes += run.bytes.length;
+  }
+  return { stick, bytes };
+}
+
+/** Reads the file as the kernel does. @returns what it brought over the line. */
+async function readAll(): Promise<number> {
+  const { receivedBytes } = place.line;
+  const program = place.drive.program();
+  const fd = await place.run(program.open("large", constants.O_RDONLY));
+  for (let at = 0; at < LARGE.length; at += REQUEST_BYTES) {
+    const bytes = await place.run(program.read(fd, at, REQUEST_BYTES));
+    expect(Buffer.compare(bytes, LARGE.subarray(at, at + REQUEST_BYTES))).toBe(0);
+  }
+  await place.run(program.close(fd));
+  return place.line.receivedBytes - receivedBytes;
+}
+
+test("what a source has does not cross the line", async () => {
+  const { stick } = await stickWith(() => true);
+  place.mount.sources.add(stick);
+  expect(await readAll()).toBeLessThan(LITTLE_BYTES);
+});
+
+test("what it lacks comes from the server, and nothing twice", async () => {
+  const { stick, bytes } = await stickWith((index) => index % 3 !== 0);
+  place.mount.sources.add(stick);
+  expect(await readAll()).toBeLessThan(LARGE.length - bytes + 2 * LITTLE_BYTES);
+});
+
+test("without one nothing changes", async () => {
+  const received = await readAll();
+  expect(received).toBeGreaterThan(LARGE.length);
+  expect(received).toBeLessThan(LARGE.length + 4 * LITTLE_BYTES);
+});
+
+test("one that lies is named, and what it says is not shown", async () => {
+  class Liar extends MemoryChunks {
+    override readonly mayRot = false as unknown as true;
+    override async *get(
+      content: WantedContent,
+      spans: readonly ChunkSpan[],
+      signal: AbortSignal,
+    ): AsyncGenerator<ChunkRun> {
+      for await (const run of super.get(content, spans, signal))
+        yield { ...run, bytes: run.bytes.map((byte) => byte ^ 1) };
+    }
+  }
+  const { stick } = await stickWith(() => true, new Liar("colleague", "desk-7"));
+  place.mount.sources.add(stick);
+  expect(await readAll()).toBeGreaterThan(LARGE.length);
+  const { problems } = await place.mount.status(false);
+  expect(problems).toEqual(["desk-7 sent what it was not asked for: it is not asked any more."]);
+});
+
+test("a source that stalls holds a reader up once, for a silence", async () => {
+  class Stalled extends MemoryChunks {
+    override get(): AsyncGenerator<ChunkRun> {
+      const never = new Promise<never>(() => undefined);
+      return { next: () => never, return: () => never, throw: () => never } as unknown as AsyncGenerator<ChunkRun>;
+    }
+  }
+  const { stick } = await stickWith(() => true, new Stalled("stick", "a stick"));
+  place.mount.sources.add(stick);
+  expect(await readAll()).toBeGreaterThan(LARGE.length);
+});
