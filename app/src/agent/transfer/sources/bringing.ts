@@ -134,7 +134,7 @@ export class Bringing {
         void this.#ask(lane, places);
       }
     }
-    // Nobody waits for what is late, though it is welcome.
+    // Late chunks are welcome, and not waited for.
     const isBusy = this.#lanes.some(({ asked, isLocating, isLate }) => (asked > 0 || isLocating) && !isLate);
     if (!isBusy && this.#storing === 0) return this.#end(this.#failure);
     this.#arm();
