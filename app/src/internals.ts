@@ -19,3 +19,7 @@ export { OwnTime } from "./agent/wire/own-time.ts";
 export { Session } from "./agent/wire/session.ts";
 export type { ChunkRun, ChunkSource, ChunkSpan, WantedContent } from "./agent/transfer/sources/chunk-source.ts";
 export { MemoryChunks } from "./agent/transfer/sources/memory-chunks.ts";
+export { openCache } from "./agent/cache/content-cache.ts";
+export { Arrivals } from "./agent/transfer/arrivals.ts";
+export { ServerSource } from "./agent/transfer/sources/server-source.ts";
+export { Transfer } from "./agent/view/transfers.ts";

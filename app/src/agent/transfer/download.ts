@@ -186,7 +186,7 @@ export class Downloads {
   }
 
   #mayComeFromOthers(content: CachedContent, wanted: ByteRange): boolean {
-    if (content.sizeBytes < RECIPE_FIRST_BYTES) return false;
+    if (this.#sources.isEmpty || content.sizeBytes < RECIPE_FIRST_BYTES) return false;
     const absent = this.#cache.absent(content, wanted).reduce((sum, { length }) => sum + length, 0);
     return this.#sources.mayHave(absent);
   }

@@ -1,7 +1,7 @@
 // The contract that every source of chunks keeps, whatever brings them.
 import { describe, expect, test } from "@jest/globals";
 import { inlineExecutor } from "@runnel/native";
-import { SeededRandom, chunkOffsets, concatRecipes } from "@runnel/shared";
+import { SeededRandom, type VersionId, chunkOffsets, concatRecipes, presetFor } from "@runnel/shared";
 import type {
   ChunkRun,
   ChunkSource,
@@ -17,6 +17,8 @@ export interface WholeContent extends WantedContent {
 
 export interface OpenedSource {
   source: ChunkSource;
+  /** Version that the source knows the content as, where that matters. */
+  version?: VersionId;
   close(): Promise<void>;
 }
 
@@ -25,7 +27,7 @@ const MANY_MS = 60_000;
 
 export async function wholeContent(seed: number, sizeBytes = SIZE_BYTES): Promise<WholeContent> {
   const bytes = new SeededRandom(seed).bytes(sizeBytes);
-  const recipe = await inlineExecutor().chunkBytes(bytes);
+  const recipe = await inlineExecutor().chunkBytes(bytes, presetFor(sizeBytes));
   return { version: { node: 7, seq: seed }, sizeBytes, recipe, bytes };
 }
 
@@ -39,7 +41,7 @@ export function runOf({ recipe, bytes }: WholeContent, span: ChunkSpan): ChunkRu
   return { ...span, bytes: bytes.subarray(offset, offset + length) };
 }
 
-/** `open` makes a source that has the content. `hasOnlyThis`: it can be without another one. */
+/** `open` makes a source that has the content. `hasOnlyThis`: it knows chunks by their digests, in any content. */
 export function sourceContract(
   what: string,
   open: (content: WholeContent) => Promise<OpenedSource>,
@@ -49,6 +51,12 @@ export function sourceContract(
     const runs: ChunkRun[] = [];
     for await (const run of source.get(content, spans, new AbortController().signal)) if (run.count > 0) runs.push(run);
     return runs;
+  }
+
+  async function opened(seed: number): Promise<OpenedSource & { content: WholeContent }> {
+    const content = await wholeContent(seed);
+    const one = await open(content);
+    return { ...one, content: { ...content, version: one.version ?? content.version } };
   }
 
   describe(`${what} as a source of chunks`, () => {

@@ -52,6 +52,11 @@ export class Sources {
     };
   }
 
+  /** Says whether there is nobody but the server. */
+  get isEmpty(): boolean {
+    return this.#sources.size === 0;
+  }
+
   /** Says whether anybody but the server may have some of so many bytes. */
   mayHave(bytes: number): boolean {
     return bytes > 0 && this.#usable(bytes).length > 0;
