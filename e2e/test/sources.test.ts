@@ -61,6 +61,29 @@ test("what it lacks comes from the server, and nothing twice", async () => {
   expect(await readAll()).toBeLessThan(LARGE.length - bytes + 2 * LITTLE_BYTES);
 });
 
+test("a file that was opened before the line broke is read from a source that has it", async () => {
+  let asked = 0;
+  class Counting extends MemoryChunks {
+    override get(content: WantedContent, spans: readonly ChunkSpan[], signal: AbortSignal): AsyncGenerator<ChunkRun> {
+      asked += spans.reduce((sum, { count }) => sum + count, 0);
+      return super.get(content, spans, signal);
+    }
+  }
+  const { stick } = await stickWith(() => true, new Counting("stick", "a stick"));
+  place.mount.sources.add(stick);
+  const program = place.drive.program();
+  const fd = await place.run(program.open("large", constants.O_RDONLY));
+  await place.run(program.read(fd, 0, REQUEST_BYTES));
+  place.line.takeDown();
+  expect(asked).toBeLessThan(50);
+  for (let at = 0; at < LARGE.length; at += REQUEST_BYTES) {
+    const bytes = await place.run(program.read(fd, at, REQUEST_BYTES));
+    expect(Buffer.compare(bytes, LARGE.subarray(at, at + REQUEST_BYTES))).toBe(0);
+  }
+  place.line.restore();
+  await place.run(program.close(fd));
+});
+
 test("without one nothing changes", async () => {
   const received = await readAll();
   expect(received).toBeGreaterThan(LARGE.length);
