@@ -20,6 +20,8 @@ import { quoted } from "./control/quoted.ts";
 import type { Mount, MountSettings, Unsent } from "./mount.ts";
 import type { FoundEntry } from "./mount-status.ts";
 import type { KnownPlace, LoggedIn, LoggedOut, LoginRequest } from "./servers/login-schemas.ts";
+import type { SuppliesOfAgent } from "./supply/supply-status.ts";
+import type { CarrierOfAgent } from "./carry/carried.ts";
 import type { HistoryStore } from "./view/history-store.ts";
 import { History } from "./view/history.ts";
 import type { Happening } from "./view/mount-watch.ts";
@@ -42,6 +44,10 @@ export interface AgentDeps {
   logout(place: string): Promise<LoggedOut>;
   /** Lists the servers that know this device. */
   servers(): Promise<KnownPlace[]>;
+  /** Opens the supplies where they are not open yet. @throws RunnelError */
+  supplies(log: Logger): Promise<SuppliesOfAgent>;
+  /** Carries on sticks. */
+  carrier(): Promise<CarrierOfAgent>;
   /** Asks a volume that need not be mounted. */
   findByUrl(url: string, predicate: Predicate, secretPath?: string): AsyncIterable<FoundEntry>;
   parsePredicate(words: readonly string[]): Predicate;

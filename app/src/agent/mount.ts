@@ -12,6 +12,7 @@ import type {
   PinStatus,
   UnsentFile,
 } from "./mount-status.ts";
+import type { CarryingMount } from "./carry/carried.ts";
 import type { FolderRange } from "./view/folder-list.ts";
 import type { FolderCounts } from "./view/meter.ts";
 import type { LiveTransfer } from "./view/transfers.ts";
@@ -110,6 +111,8 @@ export interface Mount {
   pin(path: string): Promise<PinStatus>;
   /** @throws NotFound. */
   unpin(path: string): Promise<void>;
+  /** Its part in what is carried on sticks. */
+  readonly carrying: CarryingMount;
   /** Lists some of a folder; "" is the drive. @throws NotFound, NotFolder. */
   folder(path: string, range: FolderRange): Promise<FolderPage>;
   /** Frees what is cached of a file, or below a folder. @throws NotFound; Busy where it is pinned. */

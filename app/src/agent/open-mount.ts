@@ -18,6 +18,8 @@ import type { Mount, MountSettings } from "./mount.ts";
 import { PinList } from "./pins/pin-list.ts";
 import { KnownServers } from "./servers/known-servers.ts";
 import type { Happening } from "./view/mount-watch.ts";
+import type { Supplies } from "./supply/supplies.ts";
+import { type LogSupplies, suppliesHere } from "./supply/supplies-here.ts";
 import { openReplica } from "./replica/sqlite-replica.ts";
 import { VERSION } from "./version.ts";
 
@@ -51,13 +53,14 @@ export interface MountEngines {
 const OWN_SHARE = 2;
 let gate: DescriptorGate | undefined;
 
-export function openMount(
+export async function openMount(
   settings: MountSettings,
   log: Logger,
   happened: (happening: Happening) => void,
 ): Promise<Mount> {
   const clock = new RealClock();
   gate ??= new DescriptorGate(clock, Math.floor(descriptorLimit() / OWN_SHARE));
+  const supplies = await suppliesOrNone(mountLog(log));
   const servers = new KnownServers(new AgentHome().serversPath);
   const engines: MountEngines = {
     clock,
@@ -68,11 +71,24 @@ export function openMount(
     log: mountLog(log),
     happened,
   };
-  return openMountWith(engines, settings, {
+  const mount = await openMountWith(engines, settings, {
     isReadOnly: servers.isReadOnly(settings.url),
     token: () => servers.tokenFor(settings.url),
     rightChanged: (isNowReadOnly) => servers.learnRight(settings.url, isNowReadOnly),
   });
+  const attached = supplies?.attach((source) => mount.sources.add(source));
+  void mount.ended.then(() => attached?.[Symbol.dispose]());
+  return mount;
+}
+
+/** A drive does without supplies whose list cannot be read. */
+async function suppliesOrNone(log: LogSupplies): Promise<Supplies | undefined> {
+  try {
+    return await suppliesHere(log);
+  } catch (error) {
+    log("The supplies could not be opened.", error);
+    return undefined;
+  }
 }
 
 /** The same with other engines. */

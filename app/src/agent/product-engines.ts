@@ -3,9 +3,26 @@
 import type { AgentEngines } from "./run-agent.ts";
 import { parsePredicate } from "@runnel/shared";
 
+let hasSupplies = false;
+
 export const productEngines: AgentEngines = {
   parsePredicate,
-  openMount: async (settings, log, happened) => (await import("./open-mount.ts")).openMount(settings, log, happened),
+  openMount: async (settings, log, happened) => {
+    hasSupplies = true;
+    return (await import("./open-mount.ts")).openMount(settings, log, happened);
+  },
+  supplies: async (log) => {
+    hasSupplies = true;
+    const [{ suppliesHere }, { mountLog }] = await Promise.all([
+      import("./supply/supplies-here.ts"),
+      import("./mount-log.ts"),
+    ]);
+    return suppliesHere(mountLog(log));
+  },
+  closeSupplies: async () => {
+    if (hasSupplies) await (await import("./supply/supplies-here.ts")).closeSuppliesHere();
+  },
+  carrier: async () => (await import("./carry/carrier-here.ts")).carrierHere(),
   login: async (request) => (await import("./servers/log-in-here.ts")).logInHere(request),
   logout: async (place) => (await import("./servers/log-in-here.ts")).logOutHere(place),
   servers: async () => (await import("./servers/log-in-here.ts")).serversHere(),

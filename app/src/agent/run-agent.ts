@@ -41,8 +41,13 @@ const LOCK_POLL_MS = 50;
 /** Folder where the pages of the browser are built. */
 const BUILT_FOLDER = fileURLToPath(new URL("../../ui/dist", import.meta.url));
 
-export interface AgentEngines extends Pick<AgentDeps, "findByUrl" | "login" | "logout" | "parsePredicate" | "servers"> {
+export interface AgentEngines extends Pick<
+  AgentDeps,
+  "carrier" | "findByUrl" | "login" | "logout" | "parsePredicate" | "servers" | "supplies"
+> {
   openMount(settings: MountSettings, log: Logger, happened: (happening: Happening) => void): Promise<Mount>;
+  /** Ends what the supplies do; they may be opened again. */
+  closeSupplies(): Promise<void>;
 }
 
 export interface RunningAgent {
@@ -157,7 +162,16 @@ class AgentProcess implements RunningAgent {
     };
     this.#pages = new LocalPages<void>(page, changed);
     const pages = this.#pages;
-    const agent = new Agent({ ...engines, ...host, pages, openMount, openHistory, version, changed, stopped });
+    const agent = new Agent({
+      ...engines,
+      ...host,
+      pages,
+      openMount,
+      openHistory,
+      version,
+      changed,
+      stopped,
+    });
     this.#agent = agent;
     this.#server = new ControlServer({
       version,
@@ -191,7 +205,7 @@ class AgentProcess implements RunningAgent {
     } catch (error) {
       this.#deps.log.error({ err: error }, "a drive could not be unmounted");
     }
-    await Promise.all([this.#server.close(), this.#pages.close()]);
+    await Promise.all([this.#server.close(), this.#pages.close(), this.#deps.engines.closeSupplies()]);
     await this.#agent.history.close();
     this.#deps.home.removeRecord();
     this.#deps.lock.release();

@@ -40,6 +40,8 @@ export const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   pin: async () => commandOf((await import("../verbs/pins/pin.ts")).pin),
   unpin: async () => commandOf((await import("../verbs/pins/unpin.ts")).unpin),
   evict: async () => commandOf((await import("../verbs/pins/evict.ts")).evict),
+  supply: async () => commandOf((await import("../verbs/supply/supply.ts")).supply),
+  carry: async () => commandOf((await import("../verbs/supply/carry.ts")).carryOut),
   openers: async () => commandOf((await import("../verbs/drives/openers.ts")).openers),
   settle: async () => commandOf((await import("../verbs/settle.ts")).settle),
   doctor: async () => commandOf((await import("../verbs/help/doctor.ts")).doctor),

@@ -66,6 +66,13 @@ export class Output {
     this.#sinks.stderr.write(`${TO_LINE_START}${progressBar(done, all)}`);
   }
 
+  /** Shows a line in place of the one before, where somebody looks at a terminal. */
+  progressLine(text: string): void {
+    if (this.isJson || this.#sinks.stderr.isTTY !== true) return;
+    this.#hasBar = true;
+    this.#sinks.stderr.write(`${TO_LINE_START}${printable(text)}`);
+  }
+
   endProgress(): void {
     if (this.#hasBar) this.#sinks.stderr.write(TO_LINE_START);
     this.#hasBar = false;

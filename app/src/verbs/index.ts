@@ -17,6 +17,8 @@ import { reconnect } from "./drives/reconnect.ts";
 import { remove } from "./remove.ts";
 import { savings, savingsCsv } from "./savings.ts";
 import { savingsFile } from "./savings-file.ts";
+import { carryIn, carryOut } from "./supply/carry.ts";
+import { supply } from "./supply/supply.ts";
 import { servers } from "./servers/servers.ts";
 import { settle } from "./settle.ts";
 import { set } from "./drives/set.ts";
@@ -53,6 +55,9 @@ export const AGENT_VERBS = {
   pin,
   unpin,
   evict,
+  supply,
+  carryOut,
+  carryIn,
   openers,
   settle,
   folder,

@@ -27,6 +27,12 @@ export class FakeMount implements Mount {
   readonly unsentFiles: FakeUnsent;
   readonly sources = { add: () => ({ [Symbol.dispose]: () => undefined }) };
   moving: LiveTransfer[] = [];
+  readonly carrying = {
+    epoch: "00".repeat(16),
+    carryOut: async (): Promise<void> => undefined,
+    takeIn: async (): Promise<void> => undefined,
+    async *chunkKeys(): AsyncIterable<readonly bigint[]> {},
+  };
   #looks = 0;
   #pins: PinStatus[] = [];
 
@@ -243,6 +249,37 @@ export const fakeEngines: AgentEngines = {
       throw new RunnelError("Unreachable", "mount", "The server cannot be reached.");
     if (settings.url.endsWith("/refused")) throw new RunnelError("Denied", "mount", "The server refuses.");
     return new FakeMount(settings);
+  },
+  async supplies() {
+    return {
+      list: () => [],
+      add: async (path) => ({ path, state: "ready", files: 0, bytes: 0, seenFiles: 0, passedOver: 0, problem: null }),
+      remove: async (path) => {
+        throw new RunnelError("NotFound", "supply", `${path} is no supply.`);
+      },
+    };
+  },
+  async closeSupplies() {},
+  async carrier() {
+    const failures = { failed: 0, failures: [] };
+    return {
+      carryOut: async ({ drives }) => ({
+        files: drives.length,
+        unsentFiles: 0,
+        bytes: 0,
+        writtenBytes: 0,
+        ...failures,
+      }),
+      carryIn: async ({ device }) => ({
+        files: 0,
+        bytes: 0,
+        alreadyHere: 0,
+        overtaken: 0,
+        sparedBytes: 0,
+        device,
+        ...failures,
+      }),
+    };
   },
   async login({ invite, name = "here" }) {
     if (!invite.endsWith("-good")) throw new RunnelError("Denied", "login", "This invite was used already.");

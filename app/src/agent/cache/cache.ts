@@ -140,6 +140,9 @@ export interface Cache {
    */
   findChunks(digests: Uint8Array): (FoundChunk | undefined)[];
 
+  /** Digest keys of chunks that are here or were, ascending as signed numbers: those behind `after`. */
+  chunkKeys(after: bigint | undefined, most: number): bigint[];
+
   hold(content: CachedContent): Hold;
   usedBytes(): number;
   /** Least recently used contents above the budget are removed. */

@@ -13,6 +13,7 @@ import { changedChunks } from "./recipe-difference.ts";
 /** Rows written at a time: about 10 ms. */
 const SLICE_ROWS = 4096;
 const SLICE_DELAY_MS = 1;
+const LEAST_KEY = -(2n ** 63n);
 
 interface Job {
   lineage: number;
@@ -78,6 +79,12 @@ export class ChunkIndex {
       }
       return undefined;
     });
+  }
+
+  /** Ascending as signed numbers, behind `after`. */
+  keys(after: bigint | undefined, most: number): bigint[] {
+    // The least key of all is left out: so are others by mere chance, and it is a hint.
+    return this.#deps.rows.keysAfter.all(after ?? LEAST_KEY, most).map(({ key }) => BigInt(key));
   }
 
   close(): void {

@@ -332,6 +332,11 @@ class ContentCache implements Cache {
     return this.#chunks.find(digests);
   }
 
+  chunkKeys(after: bigint | undefined, most: number): bigint[] {
+    this.#assertOpen("list chunks");
+    return this.#chunks.keys(after, most);
+  }
+
   hold(view: CachedContent): Hold {
     this.#assertOpen("hold cached content");
     const content = this.#contents.require(view);

@@ -89,6 +89,10 @@ export function prepareContentStatements(db: IndexDatabase) {
     removeRuns: query("DELETE FROM runs WHERE content = ?"),
 
     lineagesOf: query<{ lineage: number }>("SELECT lineage FROM chunks WHERE key = ? LIMIT 8"),
+    /** Keys as text: they are longer than a number may be. */
+    keysAfter: query<{ key: string }>(
+      "SELECT DISTINCT CAST(key AS TEXT) AS key FROM chunks WHERE key > ? ORDER BY chunks.key LIMIT ?",
+    ),
     putChunk: query("INSERT OR IGNORE INTO chunks VALUES (?, ?)"),
     removeChunk: query("DELETE FROM chunks WHERE key = ? AND lineage = ?"),
     unfinished: ids("SELECT id FROM contents JOIN recipes ON content = id WHERE indexed * 36 < length(recipe)"),

@@ -20,6 +20,7 @@ import { findBelow } from "../wire/listings.ts";
 import type { FolderRange } from "../view/folder-list.ts";
 import type { FolderCounts } from "../view/meter.ts";
 import type { LiveTransfer } from "../view/transfers.ts";
+import { Carrying } from "./carrying.ts";
 import type { MountDeps } from "./mount-deps.ts";
 import { askOpeners } from "./openers.ts";
 import { statusOf } from "./status.ts";
@@ -33,6 +34,7 @@ export class MountedVolume implements Mount {
   readonly ended: Promise<string>;
   readonly unsentFiles: UnsentFiles;
   readonly sources: Sources;
+  readonly carrying: Carrying;
   private readonly deps: MountDeps & MountServices;
 
   private constructor(deps: MountDeps) {
@@ -41,6 +43,14 @@ export class MountedVolume implements Mount {
     this.ended = this.deps.lifecycle.ended;
     this.unsentFiles = this.deps.unsentFiles;
     this.sources = this.deps.sources;
+    this.carrying = new Carrying({
+      ...this.deps,
+      downloads: this.deps.transfer.downloads,
+      nodeAt: (operation, path) => this.nodeAt(operation, path),
+      epoch: () => this.deps.lifecycle.epoch,
+      listed: () => this.listed(),
+      addSource: (source) => this.sources.add(source),
+    });
   }
 
   /**
@@ -147,6 +157,17 @@ export class MountedVolume implements Mount {
 
   async evict(path: string): Promise<Evicted> {
     return evict(this.deps, path, await this.nodeAt("evict", path));
+  }
+
+  private async listed(): Promise<void> {
+    const { replica, wholeListing } = this.deps;
+    if (replica.facts()?.isWhole !== true) await wholeListing.ended();
+    if (replica.facts()?.isWhole === true) return;
+    throw new RunnelError(
+      "Unreachable",
+      "list",
+      "Not all of the drive's names are known yet. Try again when it is connected.",
+    );
   }
 
   private async nodeAt(operation: string, path: string): Promise<number> {

@@ -220,12 +220,17 @@ export function openDatabase(path: string, format: DatabaseFormat, boot: string 
     if (!(failure instanceof OlderFormat))
       dropped = `Damaged on this computer's disk: the ${format.what}. It is made anew.`;
   }
-  for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
+  removeDatabase(path);
   try {
     return openOnce(path, format, boot, dropped);
   } catch (error) {
     throw databaseError(error, `open ${format.what}`);
   }
+}
+
+/** Removes the file of a database that nobody has open. */
+export function removeDatabase(path: string): void {
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
 }
 
 function openOnce(path: string, format: DatabaseFormat, boot: string, dropped?: string): IndexDatabase {

@@ -17,6 +17,7 @@ export class WholeListing {
   #asked: Channel | undefined;
   /** While it runs: the root has come, or it has ended without. */
   #rootListed: Promise<void> | undefined;
+  #running: Promise<void> | undefined;
 
   constructor(deps: WholeListingDeps) {
     this.#deps = deps;
@@ -35,7 +36,7 @@ export class WholeListing {
     this.#asked = undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#rootListed = promise;
-    listings
+    this.#running = listings
       .listAll(asked, resolve)
       .then(listed)
       .catch((error: unknown) => {
@@ -43,6 +44,7 @@ export class WholeListing {
       })
       .finally(() => {
         this.#rootListed = undefined;
+        this.#running = undefined;
         resolve();
       });
   }
@@ -51,6 +53,11 @@ export class WholeListing {
   beginAgain(): void {
     this.#deps.listings.listAgain();
     this.begin();
+  }
+
+  /** Resolves when the listing that runs has ended, as far as it came. */
+  async ended(): Promise<void> {
+    await this.#running;
   }
 
   /**

@@ -4,7 +4,7 @@ import type { DiskFile, DiskRoot } from "@runnel/shared";
 import { isRunnelError } from "@runnel/shared";
 import type { Cache, CachedContent } from "../../cache/cache.ts";
 import type { JournalCommit } from "../../journal/journal.ts";
-import { openComposed } from "../../transfer/compose.ts";
+import { type ComposedContent, openComposed } from "../../transfer/compose.ts";
 import type { Downloads } from "../../transfer/download.ts";
 import type { Bases } from "./bases.ts";
 
@@ -33,15 +33,7 @@ const NAMES_MAX = 10_000;
 
 /** No file that is there is changed. @throws NotFound when the bytes that were written are gone; NoSpace; Io. */
 export async function exportUnsent(deps: ExportDeps, record: JournalCommit, folder: DiskRoot): Promise<Exported> {
-  const { bases, cache, downloads, data } = deps;
-  const shown = Math.min(record.baseBytes, record.sizeBytes);
-  // Without a link, or the version, what is here has to do.
-  using hold = shown === 0 ? undefined : await bases.hold(record).catch(() => undefined);
-  const base = hold?.content;
-  if (base !== undefined)
-    await downloads.ensure(base, { offset: 0, length: shown }, "requestTimeout").catch(() => undefined);
-  const file = base && (await cache.openFile(base));
-  const composed = await openComposed(data, { ...record, ...belowOf(cache, base, file, shown) });
+  const { composed, base, shown, close } = await openUnsent(deps, record);
   try {
     const { path, target } = await freshFile(folder, (record.copy?.of ?? record.path) || "file");
     try {
@@ -52,7 +44,41 @@ export async function exportUnsent(deps: ExportDeps, record: JournalCommit, fold
     }
     return { path, isWhole: composed.absent().length === 0 && (base !== undefined || shown === 0) };
   } finally {
-    await composed.close();
+    await close();
+  }
+}
+
+export interface OpenedUnsent {
+  composed: ComposedContent;
+  /** The version that it is an edit of. */
+  base: CachedContent | undefined;
+  /** Bytes of that which may show. */
+  shown: number;
+  close(): Promise<void>;
+}
+
+/** Opens the content, as far as it is here or can be had. Close it. */
+export async function openUnsent(
+  { bases, cache, downloads, data }: ExportDeps,
+  record: JournalCommit,
+): Promise<OpenedUnsent> {
+  const shown = Math.min(record.baseBytes, record.sizeBytes);
+  // Without a link, or the version, what is here has to do.
+  const hold = shown === 0 ? undefined : await bases.hold(record).catch(() => undefined);
+  const base = hold?.content;
+  if (base !== undefined)
+    await downloads.ensure(base, { offset: 0, length: shown }, "requestTimeout").catch(() => undefined);
+  try {
+    const file = base && (await cache.openFile(base));
+    const composed = await openComposed(data, { ...record, ...belowOf(cache, base, file, shown) });
+    const close = async (): Promise<void> => {
+      hold?.[Symbol.dispose]();
+      await composed.close();
+    };
+    return { composed, base, shown, close };
+  } catch (error) {
+    hold?.[Symbol.dispose]();
+    throw error;
   }
 }
 

@@ -32,6 +32,7 @@ export interface SavingServices {
   unsent: UnsentSaves;
   unsentContents: UnsentContents;
   unsentFiles: DriveUnsentFiles;
+  bases: Bases;
 }
 
 export function wireSaving(deps: SavingDeps): SavingServices {
@@ -51,5 +52,5 @@ export function wireSaving(deps: SavingDeps): SavingServices {
   const unsentFiles = new DriveUnsentFiles({ ...deps, unsent, bases, downloads });
   const joins = new LayerJoins({ ...deps, filesInUse: (but) => unsentContents.filesInUse(but) });
   const commits = new Commits({ ...deps, sender, saves, bases, unsent, joins });
-  return { saves, commits, unsent, unsentContents, unsentFiles };
+  return { saves, commits, unsent, unsentContents, unsentFiles, bases };
 }
