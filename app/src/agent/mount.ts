@@ -111,7 +111,7 @@ export interface Mount {
   pin(path: string): Promise<PinStatus>;
   /** @throws NotFound. */
   unpin(path: string): Promise<void>;
-  /** Its part in what is carried on sticks. */
+  /** The drive's part in what is carried on sticks. */
   readonly carrying: CarryingMount;
   /** Lists some of a folder; "" is the drive. @throws NotFound, NotFolder. */
   folder(path: string, range: FolderRange): Promise<FolderPage>;

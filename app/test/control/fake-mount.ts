@@ -274,7 +274,7 @@ export const fakeEngines: AgentEngines = {
         files: 0,
         bytes: 0,
         alreadyHere: 0,
-        overtaken: 0,
+        superseded: 0,
         sparedBytes: 0,
         device,
         ...failures,

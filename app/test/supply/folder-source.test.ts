@@ -3,7 +3,7 @@ import { chmod, mkdir, rename, rm, symlink, utimes, writeFile, stat } from "node
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { buildContent } from "@runnel/shared/vectors/content.ts";
-import { SupplyRig, all, NEVER, taken, wanted } from "./supply-rig.ts";
+import { SupplyRig, all, NEVER, takenChunks, wantedContent } from "./supply-rig.ts";
 
 let rig: SupplyRig;
 beforeEach(async () => {
@@ -19,11 +19,11 @@ test("finds and brings the chunks of files where they lie, wherever they are in 
   await writeFile(join(rig.path, "deep/er/copy"), Buffer.concat([contentOf(5_000, 2), BYTES.subarray(0, 500_000)]));
   await writeFile(join(rig.path, "rest"), BYTES.subarray(400_000));
   expect(await rig.scan()).toEqual({ files: 2, bytes: 1_005_000, passedOver: 0, isFull: false });
-  const content = await wanted(BYTES);
+  const content = await wantedContent(BYTES);
   // The first chunk is longer where other bytes go before it.
   const count = content.recipe.lengths.length - 1;
   expect(await rig.source.locate(content, all(content), NEVER)).toEqual([{ from: 1, count }]);
-  expect((await taken(rig.source, content)).size).toBe(count);
+  expect((await takenChunks(rig.source, content)).size).toBe(count);
 });
 
 test("a further scan cuts only what has changed, and forgets what is gone", async () => {
@@ -37,7 +37,7 @@ test("a further scan cuts only what has changed, and forgets what is gone", asyn
   expect(rig.index.totals).toEqual({ files: 1, bytes: BYTES.length });
   await writeFile(join(rig.path, "one"), contentOf(900_000, 4));
   await rig.scan();
-  const content = await wanted(BYTES);
+  const content = await wantedContent(BYTES);
   expect(await rig.source.locate(content, all(content), NEVER)).toEqual([]);
 });
 
@@ -50,7 +50,7 @@ test("links are not followed, and what cannot be read is passed over and counted
   const scanned = await rig.scan();
   expect(scanned.files).toBe(1);
   expect(scanned.passedOver).toBe(process.getuid?.() === 0 ? 0 : 1);
-  const content = await wanted(BYTES);
+  const content = await wantedContent(BYTES);
   expect(await rig.source.locate(content, all(content), NEVER)).toEqual([]);
 });
 
@@ -58,38 +58,38 @@ test("bytes that are not what they were are doubted, and cut anew though their t
   const path = join(rig.path, "rotten");
   await writeFile(path, BYTES);
   await rig.scan();
-  const content = await wanted(BYTES);
+  const content = await wantedContent(BYTES);
   // A file that was put in place of another with its size and times, as rot leaves them.
   const { atime, mtime } = await stat(path);
   const rotten = Buffer.from(BYTES);
   rotten[450_000] = (rotten[450_000] ?? 0) ^ 1;
   await writeFile(path, rotten);
   await utimes(path, atime, mtime);
-  await taken(rig.source, content);
+  await takenChunks(rig.source, content);
   expect(rig.source.hasDoubts).toBe(true);
   expect(await rig.source.locate(content, all(content), NEVER)).toEqual([]);
   await rig.scan();
   expect(rig.source.hasDoubts).toBe(false);
-  expect((await taken(rig.source, content)).size).toBe(content.recipe.lengths.length - 1);
+  expect((await takenChunks(rig.source, content)).size).toBe(content.recipe.lengths.length - 1);
 });
 
 test("a source that rots under its own times tells wrong chunks, whose file is cut anew", async () => {
   await writeFile(join(rig.path, "one"), BYTES);
   await rig.scan();
-  const content = await wanted(BYTES);
-  await taken(rig.source, content);
+  const content = await wantedContent(BYTES);
+  await takenChunks(rig.source, content);
   rig.source.wrong(content, 3);
   expect(await rig.source.locate(content, all(content), NEVER)).toEqual([]);
   await rig.scan();
-  expect((await taken(rig.source, content)).size).toBe(content.recipe.lengths.length);
+  expect((await takenChunks(rig.source, content)).size).toBe(content.recipe.lengths.length);
 });
 
 test("a folder that is not there has nothing, and forgets nothing", async () => {
   await writeFile(join(rig.path, "one"), BYTES);
   await rig.scan();
-  const content = await wanted(BYTES);
+  const content = await wantedContent(BYTES);
   await rename(rig.path, `${rig.path}-away`);
-  await expect(taken(rig.source, content)).rejects.toMatchObject({ kind: "NotFound" });
+  await expect(takenChunks(rig.source, content)).rejects.toMatchObject({ kind: "NotFound" });
   expect(rig.source.isAway).toBe(true);
   expect(await rig.source.locate(content, all(content), NEVER)).toEqual([]);
   // Without its file system a mount point is an empty folder.
@@ -98,7 +98,7 @@ test("a folder that is not there has nothing, and forgets nothing", async () => 
   await rm(rig.path, { recursive: true });
   await rename(`${rig.path}-away`, rig.path);
   await rig.scan();
-  expect((await taken(rig.source, content)).size).toBe(content.recipe.lengths.length);
+  expect((await takenChunks(rig.source, content)).size).toBe(content.recipe.lengths.length);
 });
 
 test("an ended scan throws Interrupted, and the next goes on where it was", async () => {

@@ -44,7 +44,7 @@ export class SupplyRig {
   }
 }
 
-export async function wanted(bytes: Uint8Array, node = 7): Promise<WantedContent> {
+export async function wantedContent(bytes: Uint8Array, node = 7): Promise<WantedContent> {
   const recipe = await executor.chunkBytes(bytes, presetFor(bytes.length));
   return { version: { node, seq: 3 }, sizeBytes: bytes.length, recipe };
 }
@@ -54,7 +54,7 @@ export function all({ recipe }: WantedContent): ChunkSpan[] {
 }
 
 /** Takes all that a source brings, tells it what is wrong, and returns the chunks that were right. */
-export async function taken(source: FolderSource, content: WantedContent): Promise<Set<number>> {
+export async function takenChunks(source: FolderSource, content: WantedContent): Promise<Set<number>> {
   const right = new Set<number>();
   const { recipe } = content;
   for await (const run of source.get(content, all(content), NEVER)) {

@@ -1,4 +1,4 @@
-// What is carried, as faces are told it; and what a drive is asked for. Free of engines.
+// Tells faces what was carried on a stick, and says what a drive is asked for then. Free of engines.
 import { z } from "zod";
 import type { ChunkSink, ChunkSource } from "../transfer/sources/chunk-source.ts";
 import type { CarriedVersion } from "./manifest.ts";
@@ -25,7 +25,7 @@ export const CarriedIn = z.object({
   bytes: z.number(),
   alreadyHere: z.number(),
   /** Files that have changed on the server since, or are gone. */
-  overtaken: z.number(),
+  superseded: z.number(),
   /** Bytes that came of the stick. */
   sparedBytes: z.number(),
   /** Name under which this device left a list of what it holds. */
@@ -35,7 +35,7 @@ export const CarriedIn = z.object({
 });
 export type CarriedIn = z.infer<typeof CarriedIn>;
 
-/** What a drive writes to. */
+/** A stick that a drive writes to. */
 export interface DriveCarriesOut {
   sink: ChunkSink;
   signal: AbortSignal;
@@ -46,12 +46,12 @@ export interface DriveCarriesOut {
   failed(path: string, error: unknown): void;
 }
 
-/** What a drive takes in. */
+/** A stick that a drive takes in. */
 export interface DriveTakesIn {
   source: ChunkSource;
   signal: AbortSignal;
   versions(epoch: string): AsyncIterable<CarriedVersion>;
-  took(what: "here" | "already" | "overtaken", sizeBytes: number): void;
+  took(what: "here" | "already" | "superseded", sizeBytes: number): void;
   failed(path: string, error: unknown): void;
 }
 
@@ -91,6 +91,6 @@ export interface CarrierOfAgent {
    * NotFound; Busy while something else is carried.
    */
   carryOut(request: CarryOutRequest): Promise<CarriedOut>;
-  /** What the stick lacks of a file comes over the line. @throws Unreachable, NoSpace, NotFound; Busy. */
+  /** Brings over the line what the stick lacks of a file. @throws Unreachable, NoSpace, NotFound; Busy. */
   carryIn(request: CarryInRequest): Promise<CarriedIn>;
 }

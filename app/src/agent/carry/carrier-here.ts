@@ -1,4 +1,4 @@
-// What carries on sticks in this process's agent, with the real engines.
+// Makes the carrier of this process's agent, with the real engines.
 import { realDisk, threadExecutor } from "@runnel/native";
 import { RealClock } from "@runnel/shared";
 import { AgentHome } from "../control/index.ts";

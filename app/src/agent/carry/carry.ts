@@ -82,11 +82,11 @@ export class Carrier implements CarrierOfAgent {
 
   async #carryIn({ dir, drives, device, signal, progress }: CarryInRequest): Promise<CarriedIn> {
     await using stick = await Stick.open(dir, this.#deps, signal, false);
-    const counts = { files: 0, bytes: 0, alreadyHere: 0, overtaken: 0, ...noFailures() };
+    const counts = { files: 0, bytes: 0, alreadyHere: 0, superseded: 0, ...noFailures() };
     const source = new CountedSource(stick.source);
-    const took = (what: "here" | "already" | "overtaken", sizeBytes: number): void => {
+    const took = (what: "here" | "already" | "superseded", sizeBytes: number): void => {
       if (what === "already") counts.alreadyHere++;
-      else if (what === "overtaken") counts.overtaken++;
+      else if (what === "superseded") counts.superseded++;
       else {
         counts.files++;
         counts.bytes += sizeBytes;

@@ -35,7 +35,7 @@ export interface StickSinkDeps {
 interface Pack {
   path: string;
   file: DiskFile;
-  /** Its number in the index of the stick. */
+  /** Number in the index of the stick. */
   id: number;
   bytes: number;
   chunks: PackedChunk[];
@@ -45,7 +45,7 @@ export class StickSink implements ChunkSink {
   readonly #deps: StickSinkDeps;
   #pack: Pack | undefined;
   /** Bytes that may be written before the room is looked at again. */
-  #roomBytes = 0;
+  #freeBytes = 0;
   #writtenBytes = 0;
 
   constructor(deps: StickSinkDeps) {
@@ -89,7 +89,7 @@ export class StickSink implements ChunkSink {
     await pack.file.write(pack.bytes, bytes);
     pack.bytes += bytes.length;
     pack.chunks.push(...chunks);
-    this.#roomBytes -= bytes.length + count * ROW_BYTES;
+    this.#freeBytes -= bytes.length + count * ROW_BYTES;
     this.#writtenBytes += bytes.length;
     this.#deps.index.putPlaces(pack.id, chunks);
   }
@@ -100,7 +100,7 @@ export class StickSink implements ChunkSink {
     this.#pack = undefined;
     const { root, index, executor } = this.#deps;
     try {
-      // What a failed write left behind the last whole chunk.
+      // Cuts what a failed write left behind the last whole chunk.
       await pack.file.truncate(pack.bytes);
       await pack.file.sync();
     } finally {
@@ -108,7 +108,7 @@ export class StickSink implements ChunkSink {
     }
     await replaceBytes(root, indexPathOf(pack.path), await encodePackIndex(pack.bytes, pack.chunks, executor));
     index.isWhole(pack.id);
-    this.#roomBytes = 0;
+    this.#freeBytes = 0;
   }
 
   /** Gives up what was not flushed. */
@@ -136,7 +136,7 @@ export class StickSink implements ChunkSink {
   /** @throws NoSpace, before anything is written. */
   async #mustFit(bytes: number, chunks: number): Promise<void> {
     const needed = bytes + chunks * ROW_BYTES;
-    if (this.#roomBytes >= needed) return;
+    if (this.#freeBytes >= needed) return;
     const { availableBytes } = await this.#deps.root.space();
     const rows = ((this.#pack?.chunks.length ?? 0) + chunks) * ROW_BYTES;
     const room = availableBytes - SPARE_BYTES - rows;
@@ -146,7 +146,7 @@ export class StickSink implements ChunkSink {
         "carry",
         `The stick at ${this.#deps.root.path} is full: its rest is kept for its lists.`,
       );
-    this.#roomBytes = Math.min(room, LOOK_BYTES + needed);
+    this.#freeBytes = Math.min(room, LOOK_BYTES + needed);
   }
 }
 

@@ -1,5 +1,5 @@
-// A stick that is plugged in here: what is on it, as far as that is whole, and what is added. Its input is a stranger's:
-// every size has a bound, no link is followed, and what is damaged counts as not there.
+// A stick that is plugged in here: what is on it, as far as that is whole, and what is added. Its input is a
+// stranger's: every size has a bound, no link is followed, and what is damaged counts as not there.
 import { join } from "node:path";
 import {
   type Clock,
@@ -139,7 +139,7 @@ export class Stick implements AsyncDisposable {
     return bytes === undefined || bytes.length > bytesMax ? undefined : bytes;
   }
 
-  /** Nobody else writes to it now: what has no whole index was being written when it was pulled out. */
+  /** Removes what was being written when it was pulled out: no one else writes to it now. */
   async #removeUnfinished(): Promise<void> {
     const [packs, indexes] = [new Set<string>(), new Set<string>()];
     for (const folder of [PACKS, MANIFESTS, INVENTORIES]) {

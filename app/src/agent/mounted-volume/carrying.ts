@@ -86,7 +86,7 @@ export class Carrying implements CarryingMount {
       if (taking.signal.aborted) return;
       const state = replica.node(node);
       if (state?.type !== "file" || state.nlink === 0 || state.version !== seq || state.sizeBytes !== sizeBytes) {
-        taking.took("overtaken", sizeBytes);
+        taking.took("superseded", sizeBytes);
         continue;
       }
       if (this.#isHere(state)) {

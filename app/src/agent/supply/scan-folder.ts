@@ -22,7 +22,7 @@ import { SUPPLY_LIMITS } from "./supply-limits.ts";
 const WORK_MS = 20;
 const PAUSE_MS_MAX = 1_000;
 /** A served folder's own: what the server holds in it comes and goes. */
-const LEFT_OUT = new Set([".runnel-store"]);
+const EXCLUDED = new Set([".runnel-store"]);
 
 export interface ScanDeps {
   root: DiskRoot;
@@ -103,7 +103,7 @@ class FolderScan {
           this.#entries++;
           const path = name === undefined ? undefined : folder === "" ? name : `${folder}/${name}`;
           if (path === undefined || path.length > SUPPLY_LIMITS.pathCharacters) this.#scanned.passedOver++;
-          else if (stat.dev !== dev || LEFT_OUT.has(name ?? "") || leavesOut(path)) continue;
+          else if (stat.dev !== dev || EXCLUDED.has(name ?? "") || leavesOut(path)) continue;
           else if (stat.type === "file") await this.#file(path, stat);
           else if (stat.type !== "folder") continue;
           else if (this.#folders.length < SUPPLY_LIMITS.foldersToSee) this.#folders.push(path);
@@ -120,7 +120,7 @@ class FolderScan {
 
   async #file(path: string, stat: DiskStat): Promise<void> {
     const { index, isDoubtful } = this.#deps;
-    // Of a stick only packs have chunks.
+    // Only packs of a stick have chunks.
     if (path.startsWith(`${CARRY_FOLDER}/`) && !isPack(path)) return;
     this.#scanned.files++;
     this.#scanned.bytes += stat.sizeBytes;

@@ -1,5 +1,5 @@
-// Where the chunks of a supply lie: digest key → file and offset. A hint that can be lost: whoever reads a chunk there
-// digests it. In SQLite, never synced, made anew where it is damaged (docs/FORMAT.md, "Supplies"). Main thread.
+// Says where the chunks of a supply lie: digest key → file and offset. A hint that can be lost: whoever reads a chunk
+// there digests it. In SQLite, never synced, made anew where it is damaged (docs/FORMAT.md, "Supplies"). Main thread.
 import { type Recipe, DIGEST_BYTES, digestKey } from "@runnel/shared";
 import {
   type DatabaseFormat,

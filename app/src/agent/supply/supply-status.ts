@@ -1,4 +1,4 @@
-// What a person is told of a supply; free of engines, for the command line.
+// Tells a person of a supply; free of engines, for the command line.
 import { z } from "zod";
 
 export const SupplyStatus = z.object({

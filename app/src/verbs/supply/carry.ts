@@ -22,7 +22,7 @@ const PATHS_MAX = 1024;
 const outSchemas = {
   asks: z.object({
     dir: text,
-    /** In drives; without any: what waits unsent in all of them. */
+    /** Files and folders in drives; without any: what waits unsent in all of them. */
     paths: z.array(text).max(PATHS_MAX),
     /** Devices that it is for; left out: all that left a list on the stick. */
     devices: z.array(z.string().max(DEVICE_CHARACTERS)).max(64).optional(),
@@ -61,44 +61,43 @@ export const carryOut = agentVerb(outSchemas, {
   },
 
   addCommand(program, output) {
-    const carry = program
-      .command("carry")
-      .description("Carries contents on a stick in place of the line: out of this computer, into another.")
-      .helpOption("--help", "print this help")
-      .addHelpText("before", "Example:\n  runnel carry out /media/stick ~/Docs/photos\n");
     addVerb(
-      carry,
-      "out",
-      "Writes to a stick what is in files of drives, and what waits unsent in them;\nwithout a path only what waits unsent. The stick then has contents that anybody can read who finds it.",
-      ["carry out /media/stick ~/Docs/photos", "carry out /media/stick ~/Docs --for office-pc"],
+      program,
+      "carry",
+      "Carries contents of files in drives on a stick, in place of the line.\nout writes what is in the files, and what waits unsent; without a path only that.\nin takes in what of them is current; the rest comes over the line.\nAnybody who finds the stick can read what is on it.",
+      ["carry out /media/stick ~/Docs/photos", "carry in /media/stick"],
     )
+      .addArgument(program.createArgument("<way>", "out of this computer, or into it").choices(["out", "in"]))
       .argument("<dir>", "a folder of the stick", absolutePath)
-      .argument("[path...]", "in drives", (typed: string, before: string[] = []) => [...before, absolutePath(typed)])
-      .option(
-        "--for <device>",
-        "leave out what this device has, as it said with carry in; may be given again (default: all that said so)",
-        (name: string, before: string[] = []) => [...before, name],
-      )
-      .action(async (dir: string, paths: string[] | undefined, options: { for?: string[] }) => {
-        const asked = { dir, paths: paths ?? [], devices: options.for };
-        const result = await askAgent("carryOut", outSchemas, asked, (part) => showProgress(output, part));
-        output.endProgress();
-        output.result(result, () => outLines(result.carried));
-      });
-    addVerb(
-      carry,
-      "in",
-      "Takes in what a stick carries of files in drives that are mounted here; the rest of them comes over the line.\nLeaves a list on it of what this device has.",
-      ["carry in /media/stick"],
-    )
-      .argument("<dir>", "a folder of the stick", absolutePath)
-      .action(async (dir: string) => {
-        const result = await askAgent("carryIn", inSchemas, { dir }, (part) => showProgress(output, part));
-        output.endProgress();
-        output.result(result, () => inLines(result.carried));
+      .argument("[path...]", "out: files and folders in drives", appendPath)
+      .option("--for <device>", "out: leave out what this device has, as it said with carry in", append)
+      .action(async (way: "out" | "in", dir: string, paths: string[] = [], { for: devices }: { for?: string[] }) => {
+        if (way === "in" && (paths.length > 0 || devices !== undefined))
+          throw new RunnelError("Invalid", "carry in", "carry in takes in all that is current: name only the stick.");
+        await (way === "in" ? takeIn(output, dir) : writeOut(output, { dir, paths, devices }));
       });
   },
 });
+
+function append(typed: string, before: string[] = []): string[] {
+  return [...before, typed];
+}
+
+function appendPath(typed: string, before: string[] = []): string[] {
+  return append(absolutePath(typed), before);
+}
+
+async function writeOut(output: Output, asked: z.input<typeof outSchemas.asks>): Promise<void> {
+  const result = await askAgent("carryOut", outSchemas, asked, (part) => showProgress(output, part));
+  output.endProgress();
+  output.result(result, () => outLines(result.carried));
+}
+
+async function takeIn(output: Output, dir: string): Promise<void> {
+  const result = await askAgent("carryIn", inSchemas, { dir }, (part) => showProgress(output, part));
+  output.endProgress();
+  output.result(result, () => inLines(result.carried));
+}
 
 /** @throws Invalid for a folder in a drive. */
 async function stickAt(agent: Agent, operation: string, asked: string): Promise<string> {
@@ -133,11 +132,20 @@ function outLines({ files, unsentFiles, bytes, writtenBytes, failed, failures }:
   return [`The stick carries ${all}; ${formatBytes(writtenBytes)} were written.`, ...failureLines(failed, failures)];
 }
 
-function inLines({ files, bytes, alreadyHere, overtaken, sparedBytes, device, failed, failures }: CarriedIn): string[] {
+function inLines({
+  files,
+  bytes,
+  alreadyHere,
+  superseded,
+  sparedBytes,
+  device,
+  failed,
+  failures,
+}: CarriedIn): string[] {
   return [
     `${formatCount(files, "file", "files")}, ${formatBytes(bytes)}, came here: ${formatBytes(sparedBytes)} of that from the stick, which the line was spared.`,
     ...(alreadyHere === 0 ? [] : [`${formatCount(alreadyHere, "file was", "files were")} here already.`]),
-    ...(overtaken === 0 ? [] : [`${formatCount(overtaken, "file has", "files have")} changed since, or are gone.`]),
+    ...(superseded === 0 ? [] : [`${formatCount(superseded, "file has", "files have")} changed since, or are gone.`]),
     ...failureLines(failed, failures),
     `To carry less next time: runnel carry out DIR PATH --for ${device}`,
   ];

@@ -1,0 +1,163 @@
+// Bytes that do not cross the line since they lie in an old folder, or come on a stick; real processes, a real mount,
+// and a stick with a file system of its own that is pulled out.
+import { appendFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { SmallDisk } from "../src/crash/index.ts";
+import { Sandbox, type Device, mustRun, noise, onMount, quiet, waitFor } from "../src/harness/index.ts";
+
+const MB = 1_000_000;
+const FILE_BYTES = 6 * MB;
+/** Recipes, listings and leases: a twentieth of what is read, at the most. */
+const LITTLE_BYTES = FILE_BYTES / 20;
+const READY_MS = 30_000;
+
+let sandbox: Sandbox;
+let served: string;
+let port: number;
+
+beforeEach(async () => {
+  sandbox = new Sandbox();
+  served = sandbox.makeFolder("served");
+  const server = await sandbox.startServer({ volumes: { docs: served } });
+  port = server.port;
+});
+
+afterEach(() => sandbox.cleanup(), 120_000);
+
+/** A device with the drive behind a line of its own. */
+async function deviceBehindLine(name: string) {
+  const link = await sandbox.startEmulator(port);
+  const device = sandbox.device(name);
+  const drive = sandbox.makeFolder(name, "drive");
+  await device.mount(`ws://127.0.0.1:${link.port}/docs`, drive);
+  /** Bytes that cross the line while `work` is done. */
+  const crossed = async (work: () => Promise<unknown>): Promise<number> => {
+    await quiet(link);
+    await link.resetCounts();
+    await work();
+    await quiet(link);
+    const { up, down } = await link.counts();
+    return up.sentBytes + down.sentBytes;
+  };
+  return { device, drive, crossed };
+}
+
+interface Supply {
+  path: string;
+  state: string;
+  files: number;
+}
+
+async function suppliesOf(device: Device): Promise<Supply[]> {
+  return (await device.ask(["supply"]))["supplies"] as Supply[];
+}
+
+async function isReady(device: Device): Promise<void> {
+  await waitFor(async () => (await suppliesOf(device)).every(({ state }) => state === "ready"), READY_MS, "the scan");
+}
+
+test("what an old folder has does not cross the line, whatever another program writes there", async () => {
+  const bytes = noise(FILE_BYTES, 1);
+  writeFileSync(join(served, "report.bin"), Buffer.concat([Buffer.from("a new beginning"), bytes]));
+  writeFileSync(join(served, "second.bin"), noise(FILE_BYTES, 2));
+  const old = sandbox.makeFolder("old", "deep");
+  writeFileSync(join(old, "report 2024.bin"), bytes);
+  writeFileSync(join(old, "second.bin"), noise(FILE_BYTES, 2));
+  const { device, drive, crossed } = await deviceBehindLine("a");
+  const [added] = (await device.ask(["supply", sandbox.path("old")]))["supplies"] as Supply[];
+  expect(added?.path).toBe(sandbox.path("old"));
+  await isReady(device);
+  expect(await suppliesOf(device)).toMatchObject([{ files: 2 }]);
+  const read = async (name: string): Promise<void> => {
+    await onMount('cmp "$1/$3" "$2/$3"', [drive, served, name]);
+  };
+  expect(await crossed(() => read("report.bin"))).toBeLessThan(LITTLE_BYTES);
+
+  // The list survives the agent, and a program that writes all the time costs the line, not the file.
+  await device.ask(["stop"]);
+  const again = await deviceBehindLine("a");
+  await isReady(device);
+  const over = new AbortController();
+  const writing = (async () => {
+    for (let count = 0; !over.signal.aborted; count++) {
+      appendFileSync(join(old, "second.bin"), `line ${count}\n`);
+      await new Promise((done) => setTimeout(done, 5));
+    }
+  })();
+  await onMount('cmp "$1/$3" "$2/$3"', [again.drive, served, "second.bin"]);
+  over.abort();
+  await writing;
+  const { oldFolderBytes } = await savedOf(device);
+  expect(oldFolderBytes).toBeGreaterThan(FILE_BYTES / 2);
+
+  await device.ask(["supply", "--remove", sandbox.path("old")]);
+  expect(await suppliesOf(device)).toEqual([]);
+  const inDrive = await device.runnel(["supply", again.drive, "--json"]);
+  expect([inDrive.code, JSON.parse(inDrive.stdout)]).toMatchObject([2, { error: { kind: "Invalid" } }]);
+});
+
+async function savedOf(device: Device): Promise<{ oldFolderBytes: number }> {
+  const savings = JSON.stringify(await device.savings());
+  const found = [...savings.matchAll(/"oldFolder":(\d+)/g)].map(([, bytes]) => Number(bytes));
+  return { oldFolderBytes: Math.max(0, ...found) };
+}
+
+test("a stick brings what the line is spared, and one that is pulled out loses nothing", async () => {
+  writeFileSync(join(served, "film.bin"), noise(FILE_BYTES, 3));
+  writeFileSync(join(served, "notes.txt"), "some notes ".repeat(1000));
+  const office = await deviceBehindLine("office");
+  const home = await deviceBehindLine("home");
+  const stick = await SmallDisk.make(sandbox, "stick");
+  const { carried } = (await office.device.ask(["carry", "out", stick.folder, office.drive])) as {
+    carried: { files: number; writtenBytes: number };
+  };
+  expect(carried).toMatchObject({ files: 2, failed: 0 });
+  expect(carried.writtenBytes).toBeGreaterThan(FILE_BYTES);
+
+  // Nothing here holds on to it: it can be pulled out.
+  await mustRun("umount", [stick.folder]);
+  const away = await home.device.runnel(["carry", "in", stick.folder, "--json"]);
+  expect([away.code, JSON.parse(away.stdout)]).toMatchObject([1, { error: { kind: "NotFound" } }]);
+  await mustRun("mount", ["-o", "loop", sandbox.path("stick.image"), stick.folder]);
+
+  let came: unknown;
+  const line = await home.crossed(async () => {
+    came = (await home.device.ask(["carry", "in", stick.folder]))["carried"];
+  });
+  // A small file comes at once with what says of which chunks it is.
+  expect(came).toMatchObject({ files: 2, failed: 0, superseded: 0, sparedBytes: FILE_BYTES });
+  expect(line).toBeLessThan(LITTLE_BYTES);
+  await onMount('cmp "$1/film.bin" "$2/film.bin"', [home.drive, served]);
+
+  // It has said what it holds: of the next only what is new goes.
+  writeFileSync(join(served, "film.bin"), Buffer.concat([noise(FILE_BYTES, 3), noise(100_000, 4)]));
+  await waitFor(
+    async () => (await onMount('stat -c %s "$1/film.bin"', [office.drive])).trim() === String(FILE_BYTES + 100_000),
+    READY_MS,
+    "the longer film",
+  );
+  const next = await SmallDisk.make(sandbox, "next");
+  await mustRun("cp", ["-r", join(stick.folder, "runnel-carry"), next.folder]);
+  await mustRun("bash", ["-c", 'rm "$1"/runnel-carry/packs/*', "bash", next.folder]);
+  const second = (await office.device.ask(["carry", "out", next.folder, join(office.drive, "film.bin")])) as {
+    carried: { writtenBytes: number };
+  };
+  expect(second.carried.writtenBytes).toBeGreaterThan(90_000);
+  expect(second.carried.writtenBytes).toBeLessThan(400_000);
+
+  // A full stick is named, and whole as far as it goes.
+  await next.fill(2_000);
+  writeFileSync(join(served, "large.bin"), noise(FILE_BYTES, 5));
+  await waitFor(
+    () => onMount('test -s "$1/large.bin" && echo', [office.drive]).then(Boolean, () => false),
+    READY_MS,
+    "it",
+  );
+  const full = await office.device.runnel(["carry", "out", next.folder, join(office.drive, "large.bin"), "--json"]);
+  expect([full.code, JSON.parse(full.stdout)]).toMatchObject([1, { error: { kind: "NoSpace" } }]);
+  const packs = readdirSync(join(next.folder, "runnel-carry/packs"));
+  expect(packs.filter((name) => name.endsWith(".pack"))).toHaveLength(packs.length / 2);
+  await mustRun("umount", [stick.folder]);
+  await mustRun("umount", [next.folder]);
+});
