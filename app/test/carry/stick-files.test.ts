@@ -5,12 +5,12 @@ import { SeededRandom, isRunnelError } from "@runnel/shared";
 import fc from "fast-check";
 import { decodeInventory, encodeInventory, hasKey } from "../../src/agent/carry/inventory.ts";
 import { decodeManifest, encodeManifest } from "../../src/agent/carry/manifest.ts";
-import { decodePackIndex, encodePackIndex, type PackedChunk } from "../../src/agent/carry/pack-index.ts";
+import { decodePackIndex, encodePackIndex, type PlacedChunk } from "@runnel/shared/supply";
 
 const executor = inlineExecutor();
 const EPOCH = "ab".repeat(16);
 const PACK_BYTES = 10_000;
-const CHUNKS: PackedChunk[] = [0, 4000, 9000].map((offset) => ({
+const CHUNKS: PlacedChunk[] = [0, 4000, 9000].map((offset) => ({
   digest: new SeededRandom(offset).bytes(32),
   offset,
   length: offset === 9000 ? 1000 : 4000,
@@ -72,7 +72,7 @@ test.each([
   ["a pack longer than it is", CHUNKS, PACK_BYTES, PACK_BYTES - 1],
   ["a pack longer than any", CHUNKS, 2 ** 28 + 1, 2 ** 28 + 1],
 ])("[F221] an index with %s is refused, though its digest is right", async (_what, chunks, says, packBytes) => {
-  const bytes = await encodePackIndex(says, chunks as PackedChunk[], executor);
+  const bytes = await encodePackIndex(says, chunks as PlacedChunk[], executor);
   await expect(decodePackIndex(bytes, packBytes, executor)).rejects.toMatchObject({ kind: "Corrupt" });
 });
 

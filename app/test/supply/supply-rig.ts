@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { realDisk, threadExecutor } from "@runnel/native";
 import { type Disk, type DiskRoot, type Recipe, RealClock, digestAt, presetFor } from "@runnel/shared";
 import { FolderSource } from "../../src/agent/supply/folder-source.ts";
-import type { Scanned } from "../../src/agent/supply/scan-folder.ts";
-import { SupplyIndex } from "../../src/agent/supply/supply-index.ts";
+import type { Scanned } from "@runnel/shared/supply";
+import { SqliteSupplyIndex } from "../../src/agent/supply/sqlite-supply-index.ts";
 import type { ChunkSpan, WantedContent } from "../../src/agent/transfer/sources/chunk-source.ts";
 
 export const executor = threadExecutor();
@@ -17,13 +17,13 @@ export class SupplyRig {
   readonly folder: string;
   readonly path: string;
   readonly disk: Disk = realDisk();
-  readonly index: SupplyIndex;
+  readonly index: SqliteSupplyIndex;
   readonly source: FolderSource;
 
   private constructor(folder: string) {
     this.folder = folder;
     this.path = join(folder, "old");
-    this.index = SupplyIndex.open(join(folder, "index.sqlite"));
+    this.index = SqliteSupplyIndex.open(join(folder, "index.sqlite"));
     const openRoot = (path: string): Promise<DiskRoot> => this.disk.openRoot(path);
     this.source = new FolderSource({ kind: "folder", path: this.path, index: this.index, executor, clock, openRoot });
   }

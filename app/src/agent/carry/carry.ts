@@ -10,7 +10,7 @@ import type {
   CarryOutRequest,
 } from "./carried.ts";
 import type { CarriedVersion, Manifest } from "./manifest.ts";
-import { STICK_LIMITS } from "./stick-names.ts";
+import { STICK_LIMITS } from "@runnel/shared/supply";
 import { Stick, type StickDeps } from "./stick.ts";
 
 /** Failures that are named. */

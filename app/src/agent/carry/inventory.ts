@@ -1,7 +1,7 @@
 // An inventory on a stick: digest keys of the chunks that a device holds, so that they are not carried to it again
 // [F223]. A hint: a key too many costs the other side the line, a key too few the stick.
 import { type Executor, RunnelError } from "@runnel/shared";
-import { STICK_LIMITS } from "./stick-names.ts";
+import { STICK_LIMITS } from "@runnel/shared/supply";
 
 const MAGIC = Buffer.from("RNLKEYS1");
 const KEY_BYTES = 8;

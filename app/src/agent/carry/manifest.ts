@@ -2,7 +2,7 @@
 // says which version is current, and what its chunks are.
 import { RunnelError, NODE_LIMIT } from "@runnel/shared";
 import { z } from "zod";
-import { STICK_LIMITS } from "./stick-names.ts";
+import { STICK_LIMITS } from "@runnel/shared/supply";
 
 const FORMAT = 1;
 

@@ -10,10 +10,10 @@ import {
   isRunnelError,
   writeWhole,
 } from "@runnel/shared";
-import type { SupplyIndex } from "../supply/supply-index.ts";
+import type { SupplyIndex } from "@runnel/shared/supply";
 import type { ChunkRun, ChunkSink, ChunkSpan, WantedContent } from "../transfer/sources/chunk-source.ts";
-import { encodePackIndex, indexPathOf, type PackedChunk } from "./pack-index.ts";
-import { CARRY_FOLDER, PACKS_FOLDER, STICK_LIMITS } from "./stick-names.ts";
+import { encodePackIndex, indexPathOf, type PlacedChunk } from "@runnel/shared/supply";
+import { CARRY_FOLDER, PACKS_FOLDER, STICK_LIMITS } from "@runnel/shared/supply";
 
 /** Room that is left for indexes and manifests, and asked for anew after so many bytes. */
 const SPARE_BYTES = 1024 * 1024;
@@ -38,7 +38,7 @@ interface Pack {
   /** Number in the index of the stick. */
   id: number;
   bytes: number;
-  chunks: PackedChunk[];
+  chunks: PlacedChunk[];
 }
 
 export class StickSink implements ChunkSink {
@@ -79,7 +79,7 @@ export class StickSink implements ChunkSink {
       await this.flush();
     await this.#mustFit(bytes.length, count);
     const pack = (this.#pack ??= await this.#begin());
-    const chunks: PackedChunk[] = [];
+    const chunks: PlacedChunk[] = [];
     let offset = pack.bytes;
     for (let at = from; at < from + count; at++) {
       const length = recipe.lengths[at] ?? 0;

@@ -12,11 +12,11 @@ import {
   isRunnelError,
 } from "@runnel/shared";
 import { FolderSource } from "../supply/folder-source.ts";
-import { SupplyIndex } from "../supply/supply-index.ts";
+import { SqliteSupplyIndex } from "../supply/sqlite-supply-index.ts";
 import { decodeInventory, encodeInventory, hasKey, type Inventory, INVENTORY_BYTES_MAX } from "./inventory.ts";
 import { decodeManifest, encodeManifest, type Manifest } from "./manifest.ts";
-import { indexPathOf } from "./pack-index.ts";
-import { CARRY_FOLDER, INVENTORIES_FOLDER, MANIFESTS_FOLDER, PACKS_FOLDER, STICK_LIMITS } from "./stick-names.ts";
+import { indexPathOf } from "@runnel/shared/supply";
+import { CARRY_FOLDER, INVENTORIES_FOLDER, MANIFESTS_FOLDER, PACKS_FOLDER, STICK_LIMITS } from "@runnel/shared/supply";
 import { replaceBytes, StickSink } from "./stick-sink.ts";
 
 const FOLDER_MODE = 0o700;
@@ -36,10 +36,10 @@ export class Stick implements AsyncDisposable {
   readonly path: string;
   readonly #deps: StickDeps;
   readonly #root: DiskRoot;
-  readonly #index: SupplyIndex;
+  readonly #index: SqliteSupplyIndex;
   readonly source: FolderSource;
 
-  private constructor(path: string, deps: StickDeps, root: DiskRoot, index: SupplyIndex) {
+  private constructor(path: string, deps: StickDeps, root: DiskRoot, index: SqliteSupplyIndex) {
     const openRoot = (): Promise<DiskRoot> => deps.disk.openRoot(path);
     this.path = path;
     this.#deps = deps;
@@ -51,11 +51,11 @@ export class Stick implements AsyncDisposable {
   /** Makes its folders where they are missing, and removes what an earlier write left unfinished, if it `writes`. */
   static async open(path: string, deps: StickDeps, signal: AbortSignal, writes: boolean): Promise<Stick> {
     const root = await deps.disk.openRoot(path);
-    let index: SupplyIndex | undefined;
+    let index: SqliteSupplyIndex | undefined;
     try {
       if (writes) for (const folder of [CARRY_FOLDER, PACKS, MANIFESTS, INVENTORIES]) await makeFolder(root, folder);
       else await mustBeStick(root);
-      index = SupplyIndex.openNew(join(deps.workFolder, "stick.sqlite"));
+      index = SqliteSupplyIndex.openNew(join(deps.workFolder, "stick.sqlite"));
       const stick = new Stick(path, deps, root, index);
       if (writes) await stick.#removeUnfinished();
       await stick.source.scan(signal, () => undefined);

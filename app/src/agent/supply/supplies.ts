@@ -13,10 +13,11 @@ import {
   isWithin,
 } from "@runnel/shared";
 import type { ChunkSource } from "../transfer/sources/chunk-source.ts";
-import { SUPPLY_LIMITS } from "./supply-limits.ts";
+import { SUPPLY_LIMITS, SupplyWatch } from "@runnel/shared/supply";
 import { SupplyList } from "./supply-list.ts";
 import type { SuppliesOfAgent, SupplyStatus } from "./supply-status.ts";
-import { Supply } from "./supply.ts";
+import { FolderSource } from "./folder-source.ts";
+import { SqliteSupplyIndex } from "./sqlite-supply-index.ts";
 
 export interface SuppliesDeps {
   /** Folder of the agent's home. */
@@ -37,7 +38,7 @@ export class Supplies implements SuppliesOfAgent {
   readonly #deps: SuppliesDeps;
   readonly #home: DiskRoot;
   readonly #list: SupplyList;
-  readonly #supplies = new Map<string, Supply>();
+  readonly #supplies = new Map<string, SupplyWatch<FolderSource>>();
   /** Drives, and what they have of the supplies. */
   readonly #drives = new Map<AddSource, Map<string, Disposable>>();
   #lastTurn: Promise<void> = Promise.resolve();
@@ -106,7 +107,7 @@ export class Supplies implements SuppliesOfAgent {
 
   /** Gives a drive all supplies, those to come as well. */
   attach(add: AddSource): Disposable {
-    const added = new Map([...this.#supplies].map(([path, { source }]) => [path, add(source)]));
+    const added = new Map([...this.#supplies].map(([path, { folder }]) => [path, add(folder)]));
     this.#drives.set(add, added);
     return {
       [Symbol.dispose]: () => {
@@ -129,13 +130,14 @@ export class Supplies implements SuppliesOfAgent {
   }
 
   #begin(path: string): void {
-    const { home, log } = this.#deps;
-    const indexPath = join(home, indexName(path));
+    const { clock, home, log } = this.#deps;
     const leavesOut = (below: string): boolean => isWithin(join(path, below), home);
     const openRoot = (): Promise<DiskRoot> => this.#openRoot(path);
-    const supply = new Supply({ ...this.#deps, path, indexPath, openRoot, leavesOut, turn: () => this.#turn(), log });
+    const index = SqliteSupplyIndex.open(join(home, indexName(path)));
+    const source = new FolderSource({ ...this.#deps, kind: "folder", path, index, openRoot });
+    const supply = new SupplyWatch(source, { clock, index, leavesOut, turn: () => this.#turn(), log });
     this.#supplies.set(path, supply);
-    for (const [add, added] of this.#drives) added.set(path, add(supply.source));
+    for (const [add, added] of this.#drives) added.set(path, add(supply.folder));
     supply.wake();
   }
 

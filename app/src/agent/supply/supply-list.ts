@@ -2,7 +2,7 @@
 // anew.
 import { type DiskRoot, RunnelError, readWhole, replaceWhole } from "@runnel/shared";
 import { z } from "zod";
-import { SUPPLY_LIMITS } from "./supply-limits.ts";
+import { SUPPLY_LIMITS } from "@runnel/shared/supply";
 
 const FORMAT = 1;
 const NAME = "supplies.json";

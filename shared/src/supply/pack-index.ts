@@ -1,13 +1,11 @@
 // The index of a pack on a stick: which chunk lies where in it [F221]. It is written last, and counts only when it is
 // whole; what it says of the chunks is a hint all the same, since whoever reads one digests it.
-import { DIGEST_BYTES, type DiskRoot, type Executor, RunnelError } from "@runnel/shared";
+import { RunnelError } from "../errors.ts";
+import type { DiskRoot } from "../host/disk.ts";
+import type { Executor } from "../host/executor.ts";
+import { DIGEST_BYTES } from "../model/recipe.ts";
+import type { PlacedChunk } from "./supply-index.ts";
 import { STICK_LIMITS } from "./stick-names.ts";
-
-export interface PackedChunk {
-  digest: Uint8Array;
-  offset: number;
-  length: number;
-}
 
 const MAGIC = Buffer.from("RNLPACK1");
 const HEAD_BYTES = MAGIC.length + 8;
@@ -22,7 +20,7 @@ export function indexPathOf(packPath: string): string {
 /** Resolves to the bytes of an index. */
 export async function encodePackIndex(
   packBytes: number,
-  chunks: readonly PackedChunk[],
+  chunks: readonly PlacedChunk[],
   executor: Pick<Executor, "digest">,
 ): Promise<Uint8Array> {
   const bytes = Buffer.alloc(HEAD_BYTES + chunks.length * ROW_BYTES);
@@ -43,7 +41,7 @@ export async function decodePackIndex(
   bytes: Uint8Array,
   packBytes: number,
   executor: Pick<Executor, "digest">,
-): Promise<PackedChunk[]> {
+): Promise<PlacedChunk[]> {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (view.length < HEAD_BYTES + DIGEST_BYTES || !view.subarray(0, MAGIC.length).equals(MAGIC))
     throw damaged("no head");
@@ -73,7 +71,7 @@ export async function packedChunks(
   packPath: string,
   packBytes: number,
   executor: Pick<Executor, "digest">,
-): Promise<PackedChunk[]> {
+): Promise<PlacedChunk[]> {
   return decodePackIndex(await root.readFile(indexPathOf(packPath), PACK_INDEX_BYTES_MAX + 1), packBytes, executor);
 }
 

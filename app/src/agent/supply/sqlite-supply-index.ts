@@ -1,5 +1,5 @@
-// Says where the chunks of a supply lie: digest key → file and offset. A hint that can be lost: whoever reads a chunk
-// there digests it. In SQLite, never synced, made anew where it is damaged (docs/FORMAT.md, "Supplies"). Main thread.
+// The index of a supply in SQLite, never synced, made anew where it is damaged (docs/FORMAT.md, "Supplies"). Main
+// thread.
 import { type Recipe, DIGEST_BYTES, digestKey } from "@runnel/shared";
 import {
   type DatabaseFormat,
@@ -8,7 +8,14 @@ import {
   openDatabase,
   removeDatabase,
 } from "../replica/database.ts";
-import { SUPPLY_LIMITS } from "./supply-limits.ts";
+import {
+  type ChunkPlace,
+  type PlacedChunk,
+  SUPPLY_LIMITS,
+  type SupplyFile,
+  type SupplyIndex,
+  type SupplyTotals,
+} from "@runnel/shared/supply";
 
 export const SUPPLY_FORMAT: DatabaseFormat = {
   what: "index of a supply",
@@ -26,28 +33,7 @@ export const SUPPLY_FORMAT: DatabaseFormat = {
 /** Places of one chunk that are looked at. */
 const PLACES_MAX = 8;
 
-export interface SupplyFile {
-  id: number;
-  path: string;
-  sizeBytes: number;
-  /** Says whether it is still the file that was cut. */
-  stamp: string;
-  /** All its chunks are in the index. */
-  isWhole: number;
-}
-
-export interface ChunkPlace {
-  file: number;
-  offset: number;
-  length: number;
-}
-
-export interface SupplyTotals {
-  files: number;
-  bytes: number;
-}
-
-export class SupplyIndex {
+export class SqliteSupplyIndex implements SupplyIndex {
   readonly #db: IndexDatabase;
   readonly #statements: ReturnType<typeof prepare>;
   /** Kept, since counting rows takes as long as there are many. */
@@ -60,14 +46,14 @@ export class SupplyIndex {
   }
 
   /** @throws as openDatabase. */
-  static open(path: string): SupplyIndex {
-    return new SupplyIndex(openDatabase(path, SUPPLY_FORMAT));
+  static open(path: string): SqliteSupplyIndex {
+    return new SqliteSupplyIndex(openDatabase(path, SUPPLY_FORMAT));
   }
 
   /** An index that nothing is known in yet. @throws as openDatabase. */
-  static openNew(path: string): SupplyIndex {
+  static openNew(path: string): SqliteSupplyIndex {
     removeDatabase(path);
-    return SupplyIndex.open(path);
+    return SqliteSupplyIndex.open(path);
   }
 
   get totals(): SupplyTotals {
@@ -113,7 +99,7 @@ export class SupplyIndex {
   }
 
   /** The chunk at an offset of a file that has an index of its own. */
-  putPlaces(file: number, places: readonly { digest: Uint8Array; offset: number; length: number }[]): void {
+  putPlaces(file: number, places: readonly PlacedChunk[]): void {
     const { putChunk } = this.#statements;
     this.#db.atomic(() => {
       for (const { digest, offset, length } of places)

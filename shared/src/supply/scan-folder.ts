@@ -1,20 +1,15 @@
 // Walks a supply's folder and cuts what has changed in it, a little at a time, so that programs do not notice. Links
 // are not followed and other file systems not entered, which the root sees to: a drive of Runnel below is one of those.
 // What cannot be read is passed over and counted.
-import {
-  type Clock,
-  type DiskFile,
-  type DiskRoot,
-  type DiskStat,
-  type Executor,
-  RunnelError,
-  isRunnelError,
-  pause,
-  presetFor,
-  sliceRecipe,
-} from "@runnel/shared";
-import { CARRY_FOLDER, PACKS_FOLDER } from "../carry/stick-names.ts";
-import { packedChunks } from "../carry/pack-index.ts";
+import { RunnelError, isRunnelError } from "../errors.ts";
+import type { Clock } from "../host/clock.ts";
+import type { DiskFile, DiskRoot, DiskStat } from "../host/disk.ts";
+import type { Executor } from "../host/executor.ts";
+import { pause } from "../host/pause.ts";
+import { presetFor } from "../model/chunk-presets.ts";
+import { sliceRecipe } from "../model/recipe.ts";
+import { packedChunks } from "./pack-index.ts";
+import { CARRY_FOLDER, PACKS_FOLDER } from "./stick-names.ts";
 import type { SupplyIndex } from "./supply-index.ts";
 import { SUPPLY_LIMITS } from "./supply-limits.ts";
 

@@ -1,21 +1,34 @@
 // A supply at work: a folder that is looked through again and again, in the background.
-import { type Clock, type Executor, type DiskRoot, type Timer, isRunnelError } from "@runnel/shared";
-import { FolderSource } from "./folder-source.ts";
+import { isRunnelError } from "../errors.ts";
+import type { Clock, Timer } from "../host/clock.ts";
 import type { Scanned } from "./scan-folder.ts";
-import { SupplyIndex } from "./supply-index.ts";
-import type { SupplyStatus } from "./supply-status.ts";
+import type { SupplyFolder } from "./supply-folder.ts";
+import type { SupplyIndex } from "./supply-index.ts";
 
 /** Time after which a folder is looked through again; sooner where files were not as the index says, or it is away. */
 const AGAIN_MS = 600_000;
 const DOUBTFUL_MS = 30_000;
 const AWAY_MS = 15_000;
 
-export interface SupplyDeps {
+/** How a supply does, for a person. */
+export interface SupplyState {
   path: string;
-  indexPath: string;
-  executor: Executor;
+  /** scanning: its files are being looked through; away: it cannot be read now, as a stick that was pulled out. */
+  state: "scanning" | "ready" | "away";
+  /** Files that chunks can be taken of, and their bytes. */
+  files: number;
+  bytes: number;
+  /** Files that the scan which is under way, or the last, has come to. */
+  seenFiles: number;
+  /** Files and folders that could not be read, or were too many. */
+  passedOver: number;
+  /** A sentence, or null. */
+  problem: string | null;
+}
+
+export interface SupplyWatchDeps {
+  index: SupplyIndex;
   clock: Clock;
-  openRoot(path: string): Promise<DiskRoot>;
   /** Paths in the folder, and what lies below, that are not looked at: the agent's own. */
   leavesOut(path: string): boolean;
   /** Resolves to what ends a turn: a single supply is looked through at a time. */
@@ -23,35 +36,33 @@ export interface SupplyDeps {
   log(message: string, error: unknown): void;
 }
 
-export class Supply implements AsyncDisposable {
-  readonly source: FolderSource;
-  readonly #deps: SupplyDeps;
-  readonly #index: SupplyIndex;
+export class SupplyWatch<Folder extends SupplyFolder = SupplyFolder> implements AsyncDisposable {
+  readonly folder: Folder;
+  readonly #deps: SupplyWatchDeps;
   readonly #ending = new AbortController();
   #scanned: Scanned = { files: 0, bytes: 0, passedOver: 0, isFull: false };
   #problem: string | undefined;
   #running: Promise<void> | undefined;
   #again: Timer | undefined;
 
-  /** @throws as openDatabase. */
-  constructor(deps: SupplyDeps) {
+  /** Takes over the index, which it closes. */
+  constructor(folder: Folder, deps: SupplyWatchDeps) {
+    this.folder = folder;
     this.#deps = deps;
-    this.#index = SupplyIndex.open(deps.indexPath);
-    this.source = new FolderSource({ ...deps, kind: "folder", index: this.#index });
   }
 
   get path(): string {
-    return this.#deps.path;
+    return this.folder.path;
   }
 
-  get status(): SupplyStatus {
-    const state = this.#running !== undefined ? "scanning" : this.source.isAway ? "away" : "ready";
+  get status(): SupplyState {
+    const state = this.#running !== undefined ? "scanning" : this.folder.isAway ? "away" : "ready";
     const { files: seenFiles, passedOver, isFull } = this.#scanned;
     const full = isFull ? "It has more than a supply may have: some of its files are not used." : undefined;
     return {
       path: this.path,
       state,
-      ...this.#index.totals,
+      ...this.#deps.index.totals,
       seenFiles,
       passedOver,
       problem: this.#problem ?? full ?? null,
@@ -66,7 +77,7 @@ export class Supply implements AsyncDisposable {
     this.#running ??= this.#scan().finally(() => {
       this.#running = undefined;
       if (this.#ending.signal.aborted) return;
-      const delayMs = this.source.isAway ? AWAY_MS : this.source.hasDoubts ? DOUBTFUL_MS : AGAIN_MS;
+      const delayMs = this.folder.isAway ? AWAY_MS : this.folder.hasDoubts ? DOUBTFUL_MS : AGAIN_MS;
       this.#again = this.#deps.clock.after(delayMs, () => this.wake());
     });
   }
@@ -80,20 +91,20 @@ export class Supply implements AsyncDisposable {
     this.#ending.abort();
     this.#again?.cancel();
     await this.#running;
-    this.#index.close();
+    this.#deps.index.close();
   }
 
   async #scan(): Promise<void> {
     const endTurn = await this.#deps.turn();
     try {
       const progress = (scanned: Scanned): void => void (this.#scanned = { ...scanned });
-      this.#scanned = await this.source.scan(this.#ending.signal, progress, (path) => this.#deps.leavesOut(path));
+      this.#scanned = await this.folder.scan(this.#ending.signal, progress, (path) => this.#deps.leavesOut(path));
       this.#problem = undefined;
     } catch (error) {
       if (this.#ending.signal.aborted) return;
       const damaged = "Its index is damaged on this computer's disk. End the agent: it is then made anew.";
       if (isRunnelError(error, "Corrupt")) this.#problem = damaged;
-      else if (this.source.isAway) this.#problem = "It is not there now, and is used again when it is.";
+      else if (this.folder.isAway) this.#problem = "It is not there now, and is used again when it is.";
       else this.#problem = error instanceof Error ? error.message : String(error);
       this.#deps.log("A supply could not be looked through.", error);
     } finally {
