@@ -93,6 +93,10 @@ test("what an old folder has does not cross the line, whatever another program w
 
   await device.ask(["supply", "--remove", sandbox.path("old")]);
   expect(await suppliesOf(device)).toEqual([]);
+  // The scan enters no other file system: not the drive below this folder.
+  await device.ask(["supply", sandbox.path("a")]);
+  await isReady(device);
+  expect(await suppliesOf(device)).toMatchObject([{ files: 0, passedOver: 0 }]);
   const inDrive = await device.runnel(["supply", again.drive, "--json"]);
   expect([inDrive.code, JSON.parse(inDrive.stdout)]).toMatchObject([2, { error: { kind: "Invalid" } }]);
 });
@@ -160,4 +164,39 @@ test("a stick brings what the line is spared, and one that is pulled out loses n
   expect(packs.filter((name) => name.endsWith(".pack"))).toHaveLength(packs.length / 2);
   await mustRun("umount", [stick.folder]);
   await mustRun("umount", [next.folder]);
+});
+
+test("[W210] what a server has in an old folder, or on a stick, is not sent to it", async () => {
+  const bytes = noise(FILE_BYTES, 6);
+  writeFileSync(join(served, "film.bin"), bytes);
+  const office = await deviceBehindLine("office");
+  const stick = sandbox.makeFolder("stick");
+  await office.device.ask(["carry", "out", stick, office.drive]);
+  const old = sandbox.makeFolder("old");
+  const second = noise(FILE_BYTES, 7);
+  writeFileSync(join(old, "an old copy"), second);
+  const branch = sandbox.makeFolder("branch");
+  const server = await sandbox.startServer({
+    volumes: { docs: branch },
+    data: sandbox.makeFolder("branch-data"),
+    args: ["--supply", old, "--supply", stick],
+  });
+  port = server.port;
+  const home = await deviceBehindLine("home");
+  const sources = sandbox.makeFolder("sources");
+  writeFileSync(join(sources, "film.bin"), bytes);
+  writeFileSync(join(sources, "copy.bin"), Buffer.concat([second, Buffer.from("an end of its own")]));
+  writeFileSync(join(sources, "new.bin"), noise(MB, 8));
+  const put = async (name: string): Promise<number> =>
+    home.crossed(async () => {
+      await onMount('cp "$2/$3" "$1/$3"', [home.drive, sources, name]);
+      await home.device.flush(home.drive, { up: true });
+    });
+  // New bytes are sent as ever, for a round trip and their digests.
+  expect(await put("new.bin")).toBeLessThan(MB * 1.05);
+  expect(await put("film.bin")).toBeLessThan(LITTLE_BYTES);
+  expect(await put("copy.bin")).toBeLessThan(LITTLE_BYTES + MB / 5);
+  await mustRun("cmp", [join(sources, "film.bin"), join(branch, "film.bin")]);
+  await mustRun("cmp", [join(sources, "copy.bin"), join(branch, "copy.bin")]);
+  await mustRun("cmp", [join(sources, "new.bin"), join(branch, "new.bin")]);
 });

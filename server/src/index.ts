@@ -18,6 +18,7 @@ import type { ListedVolume } from "./offer/volume-list.ts";
 import { mustBeReal, volumesToServe } from "./offer/volumes-to-serve.ts";
 import type { Offer } from "./served-volume.ts";
 import type { ServedVolumes } from "./served-volumes.ts";
+import { OldFolders } from "./upload/old-folders.ts";
 import { type ServedServer, serve } from "./server.ts";
 import type { RunningServer, ServerSettings, VolumeSettings } from "./server-api.ts";
 
@@ -37,7 +38,10 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
   const { offered, listed } = await volumesToServe(disk, settings);
   const all = [...settings.volumes, ...listed];
   checkAdopted(settings.adopt ?? [], all);
-  const volumeHost = { ...settings, clock, executor, disk, openMeta: openMeta(disk), warn };
+  const { supplies = [] } = settings;
+  const oldFolders =
+    supplies.length === 0 ? undefined : await OldFolders.open(supplies, { disk, executor, clock, warn });
+  const volumeHost = { ...settings, clock, executor, disk, openMeta: openMeta(disk), oldFolders, warn };
   const toAdopt = new Set(settings.adopt);
   const adopted = new Set<string>();
   let served: ServedVolumes | undefined;
@@ -64,7 +68,16 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
   const user = settings.user === undefined ? undefined : await userNamed(settings.user);
   const listening = user === undefined ? {} : { listening: () => becomeUser(user, settings.dataFolder, disk) };
   const crowd = settings.connections === undefined ? {} : { connections: settings.connections };
-  const deps = { clock, executor, host, port, software: "Runnel server", warn, ...listening };
+  const deps = {
+    clock,
+    executor,
+    host,
+    port,
+    software: "Runnel server",
+    hasSupply: oldFolders !== undefined,
+    warn,
+    ...listening,
+  };
   const { tls } = settings;
   const secrets = LocalSecrets.ofUserOr(settings.secretPath);
   const security = await securityOf(disk, clock, { ...settings, warn });
@@ -76,7 +89,11 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
   const start = async (): Promise<ServedServer> => {
     const server = await serve({ ...deps, volumes, acceptor, isSecure: tls !== undefined, security });
     served = server.served;
-    return server;
+    const close = async (): Promise<void> => {
+      await server.close();
+      await oldFolders?.[Symbol.asyncDispose]();
+    };
+    return { ...server, close };
   };
   try {
     if (security === undefined) return await start();
@@ -88,6 +105,7 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
     pages = opened.console.pages;
     return await withAdmin(server, security, settings, { ...opened, engines });
   } catch (error) {
+    await oldFolders?.[Symbol.asyncDispose]();
     await security?.release();
     throw error;
   }

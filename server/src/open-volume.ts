@@ -14,6 +14,7 @@ import type { VolumeSettings } from "./server-api.ts";
 import { ServingLock } from "./volume/serving-lock.ts";
 import { foundVolumeId, knowVolumeId, volumeId } from "./volume/volume-id.ts";
 import type { VolumeId } from "./volume/volume-id.ts";
+import type { OldFolders } from "./upload/old-folders.ts";
 import { Volume } from "./volume/volume.ts";
 
 export interface VolumeHost {
@@ -28,6 +29,7 @@ export interface VolumeHost {
    * Opens the meta store in a folder of the volume's data. With `create` a fresh one takes the place of what is there.
    */
   openMeta(folder: string, create: Creation | undefined): Promise<MetaStore>;
+  oldFolders?: OldFolders | undefined;
   warn(message: string, error?: unknown): void;
 }
 
@@ -107,6 +109,7 @@ export async function openVolume(
       data: own,
       hadClients,
       termMs: host.termMs ?? TIMING.leaseTermMs,
+      oldFolders: host.oldFolders,
       openMeta: (create) => host.openMeta(join(dataPath, "meta"), create),
       openEngine: () =>
         openFolderEngine({

@@ -14,6 +14,8 @@ export interface ServerSettings {
   volumes: VolumeSettings[];
   /** Folders below which volumes can be made while the server runs; none by default. */
   offer?: readonly string[];
+  /** Folders of which uploads need not bring what they have. */
+  supplies?: readonly string[];
   /** Names of volumes whose folder is adopted at this start where it is not the volume's [F113]. */
   adopt?: readonly string[];
   host: string;

@@ -28,6 +28,8 @@ export interface ServerDeps {
   /** Left out where there are no devices. */
   security: Security | undefined;
   volumes: readonly Offer[];
+  /** Uploads need not bring what lies in folders beside the volumes. */
+  hasSupply?: boolean;
   /** Before any folder is opened. */
   listening?(): Promise<void>;
   warn(message: string, error?: unknown): void;
@@ -109,6 +111,7 @@ export async function serve(deps: ServerDeps): Promise<ServedServer> {
       executor,
       volume: (name) => served.get(name)?.mustBeOpen(),
       software,
+      ...(deps.hasSupply === true ? { hasSupply: true } : {}),
       devices,
       failedLogins,
       cutOffs,

@@ -23,7 +23,7 @@ export * from "./protocol/channel.ts";
 export * from "./protocol/connection.ts";
 export * from "./protocol/frame.ts";
 export * from "./protocol/invite.ts";
-export { PROTOCOL_FEATURES, PROTOCOL_VERSION } from "./protocol/requests/handshake.ts";
+export { PROTOCOL_FEATURES, PROTOCOL_VERSION, SUPPLY_FEATURE } from "./protocol/requests/handshake.ts";
 export { check, packChange, packState, packType, packVersion, type SentState } from "./protocol/fields.ts";
 export * from "./protocol/feed-messages.ts";
 export type { SampleTree } from "./protocol/requests/definition.ts";

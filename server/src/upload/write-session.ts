@@ -23,6 +23,7 @@ import type { KeptReference, Reference, ResolvedReference } from "./references.t
 import { hasChunks, resolveReference } from "./references.ts";
 import type { Semaphore } from "../host/semaphore.ts";
 import type { ReceivedRun } from "./run-decoder.ts";
+import type { OldFolders } from "./old-folders.ts";
 import { RepeatedRuns } from "./repeated-runs.ts";
 import { RunDecoder } from "./run-decoder.ts";
 import type { ResumesItems } from "./session-notes.ts";
@@ -63,6 +64,7 @@ const repeated = new RepeatedRuns();
 export class WriteSession implements ResumesItems {
   readonly #meta: MetaStore;
   readonly #executor: Executor;
+  readonly #oldFolders: Pick<OldFolders, "read"> | undefined;
   /** Size of the whole, as announced. */
   readonly sizeBytes: number;
   readonly preset: ChunkPreset;
@@ -85,12 +87,18 @@ export class WriteSession implements ResumesItems {
   #unreportedBytes = 0;
 
   constructor(
-    deps: { meta: MetaStore; content: ContentStore; executor: Executor },
+    deps: {
+      meta: MetaStore;
+      content: ContentStore;
+      executor: Executor;
+      oldFolders?: Pick<OldFolders, "read"> | undefined;
+    },
     opening: WriteOpening,
     allowance: Allowance,
   ) {
     this.#meta = deps.meta;
     this.#executor = deps.executor;
+    this.#oldFolders = deps.oldFolders;
     this.#held = new HeldVersions(deps, allowance);
     this.#decoder = new RunDecoder(this.#held, deps.executor);
     this.sizeBytes = opening.sizeBytes;
@@ -220,7 +228,8 @@ export class WriteSession implements ResumesItems {
   }
 
   async #take(item: Exclude<WriteItem, ["e", Uint8Array]>, channel: Channel, slots: Semaphore): Promise<void> {
-    if (item[0] === "c" || item[0] === "h") this.#add(await this.#refer(item));
+    if (item[0] === "c") this.#add(await this.#refer(item));
+    else if (item[0] === "h") await this.#takeFromSupply(this.#add(await this.#refer(item)));
     else if (item[0] === "d") {
       const [, encoding, rawBytes] = item;
       const run = await this.#decoder.receive(encoding, rawBytes, item[3], channel, slots);
@@ -240,6 +249,21 @@ export class WriteSession implements ResumesItems {
       }
     }
     await this.#notes.write();
+  }
+
+  /** Fills an item whose chunks the volume lacks, but a folder beside it has: as if the client had sent them [W210]. */
+  async #takeFromSupply(part: Item): Promise<void> {
+    const index = this.#items.length - 1;
+    const bytes = part.runs === undefined ? await this.#oldFolders?.read(part.recipe) : undefined;
+    if (bytes === undefined) return;
+    const { lengths } = part.recipe;
+    for (let [chunk, at] = [0, 0]; chunk < lengths.length;) {
+      let length = 0;
+      do length += lengths[chunk++] ?? 0;
+      while (chunk < lengths.length && length + (lengths[chunk] ?? 0) <= LIMITS.runBytes);
+      await this.#fill(index, bytes.subarray(at, at + length));
+      at += length;
+    }
   }
 
   #moved({ rawBytes, encoded }: ReceivedRun): void {

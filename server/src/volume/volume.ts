@@ -23,6 +23,7 @@ import { RecipeCache } from "./recipe-cache.ts";
 import { OldRows } from "./old-rows.ts";
 import { recover } from "./recover.ts";
 import type { Recovered } from "./recover.ts";
+import type { OldFolders } from "../upload/old-folders.ts";
 import { ResumableUploads } from "../upload/resumable-uploads.ts";
 import { ownerOf } from "../upload/allowances.ts";
 import type { WriteOpening } from "../upload/write-notes.ts";
@@ -52,6 +53,8 @@ export interface VolumeDeps {
   logSegmentBytes?: number;
   /** Bytes that a device may have staged, or an instance where devices are not known; by default LIMITS.stagedBytes. */
   stagedBytesMax?: number;
+  /** Folders that a write may take chunks from. */
+  oldFolders?: OldFolders | undefined;
   /**
    * The folder is the volume's no more: told once, after `open`. The volume is to be closed; what is in its log and not
    * applied waits there.
@@ -73,6 +76,7 @@ export class Volume {
   readonly executor: Executor;
   readonly clock: Clock;
   readonly uploads: ResumableUploads;
+  readonly oldFolders: OldFolders | undefined;
   readonly recipes: RecipeCache;
   readonly supplies: Supplies;
   readonly traffic = new Traffic();
@@ -133,6 +137,7 @@ export class Volume {
       warn: deps.warn,
     });
     this.usage = new VolumeUsage({ meta: opened.meta, clock: deps.clock, seq: () => this.seq });
+    this.oldFolders = deps.oldFolders;
     this.uploads = new ResumableUploads(
       {
         clock: deps.clock,

@@ -8,6 +8,7 @@ import {
   PROTOCOL_FEATURES,
   PROTOCOL_VERSION,
   RunnelError,
+  SUPPLY_FEATURE,
   TIMING,
   isProof,
   isRunnelError,
@@ -29,6 +30,8 @@ export interface HandshakeDeps {
   cutOffs: Pick<FailedTries, "waitMs">;
   /** Software of this server. */
   software: string;
+  /** There are folders beside its volumes that uploads need not bring what they have [W210]. */
+  hasSupply?: boolean;
   /** An invite was used; awaited before that is answered. */
   joined?(joined: Joined): Promise<void>;
   /** The connection is authenticated now. */
@@ -86,7 +89,7 @@ export class Handshake {
       protocol: PROTOCOL_VERSION,
       software: this.deps.software,
       termMs: 0,
-      features: [...PROTOCOL_FEATURES],
+      features: [...PROTOCOL_FEATURES, ...(this.deps.hasSupply === true ? [SUPPLY_FEATURE] : [])],
     };
     channel.end(answer);
     this.admitIfAuthenticated();

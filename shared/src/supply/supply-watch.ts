@@ -10,7 +10,7 @@ const AGAIN_MS = 600_000;
 const DOUBTFUL_MS = 30_000;
 const AWAY_MS = 15_000;
 
-/** How a supply does, for a person. */
+/** State of a supply, for a person. */
 export interface SupplyState {
   path: string;
   /** scanning: its files are being looked through; away: it cannot be read now, as a stick that was pulled out. */

@@ -22,7 +22,7 @@ export const SUPPLY_FORMAT: DatabaseFormat = {
   version: 1,
   schema: `
     CREATE TABLE files (
-      id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, sizeBytes INTEGER NOT NULL, stamp TEXT NOT NULL,
+      id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, sizeBytes INTEGER NOT NULL, stamp TEXT NOT NULL,
       scan INTEGER NOT NULL, isWhole INTEGER NOT NULL) STRICT;
     CREATE TABLE chunks (
       key INTEGER NOT NULL, file INTEGER NOT NULL, offset INTEGER NOT NULL, length INTEGER NOT NULL,

@@ -5,6 +5,7 @@ import type { ByteRange } from "@runnel/native/drive";
 import type { Clock, DiskRoot, Executor, Rechunked, Recipe } from "@runnel/shared";
 import {
   RunnelError,
+  SUPPLY_FEATURE,
   chunkOffsets,
   encodeRecipe,
   isFastLine,
@@ -345,6 +346,7 @@ export class Sender {
     let isResumed = mayStart !== undefined;
     let references: References = "copies";
     const isLineFast = isFastLine(session.ratePerSecond);
+    const asksSupply = session.features.includes(SUPPLY_FEATURE);
     const beganMs = session.nowMs;
     for (;;) {
       paused.throwIfAborted();
@@ -354,6 +356,7 @@ export class Sender {
         guessed,
         references,
         isLineFast,
+        asksSupply,
         transfer,
       };
       try {

@@ -35,6 +35,12 @@ const REFERENCES_MAX = LIMITS.channelItems / 2;
  */
 const BRIDGE_BYTES_MAX = 128 * 1024;
 
+/** Chunks that are asked for together: when the server lacks one of them, all are sent. */
+const ASKED_CHUNKS_MAX = 16;
+const ASKED_BYTES_MAX = 1024 * 1024;
+/** Place of chunks that no version is known to have. */
+const ANYWHERE: VersionId = { node: 0, seq: 0 };
+
 export interface UploadPlanDeps {
   cache: Pick<Cache, "findChunks">;
   /** The version the edit started from, when the server has it. */
@@ -42,6 +48,8 @@ export interface UploadPlanDeps {
   references: References;
   /** Data goes as deltas against the base. All is planned in one window then. */
   hasDeltas: boolean;
+  /** Chunks that would go as data are named by digest first: the server has a supply that may have them [W210]. */
+  asksSupply?: boolean;
 }
 
 export class UploadPlan {
@@ -54,6 +62,8 @@ export class UploadPlan {
   /** Key of the last chunk of the window before. */
   #lastKey: string | undefined;
   #handedOut = 0;
+  /** Bytes of the last item, where it was asked for. */
+  #askedBytes = 0;
 
   constructor(deps: UploadPlanDeps) {
     this.#deps = deps;
@@ -178,7 +188,26 @@ export class UploadPlan {
     return this.#references < REFERENCES_MAX && !this.#isRepeated;
   }
 
+  /** Names a chunk that the server may have somewhere. @returns false where it goes as data. */
+  #addAsked(item: DataItem): boolean {
+    const { asksSupply, hasDeltas, references } = this.#deps;
+    if (asksSupply !== true || hasDeltas || references === "none" || this.#isRepeated) return false;
+    const last = this.items.at(-1);
+    const goesOn = last?.is === "hash" && isSameVersion(last.version, ANYWHERE) && last.count < ASKED_CHUNKS_MAX;
+    if (goesOn && this.#askedBytes + item.length <= ASKED_BYTES_MAX) {
+      last.count++;
+      this.#askedBytes += item.length;
+      return true;
+    }
+    if (!this.#mayRefer()) return false;
+    this.items.push({ is: "hash", version: ANYWHERE, at: 0, from: item.from, count: 1 });
+    this.#askedBytes = item.length;
+    this.#references++;
+    return true;
+  }
+
   #addData(key: string, item: DataItem): void {
+    if (this.#addAsked(item)) return;
     const last = this.items.at(-1);
     if (last?.is === "data" && last.length + item.length <= LIMITS.runBytes) {
       last.count++;

@@ -45,6 +45,8 @@ export interface Outgoing {
    * what is sent depends on it.
    */
   isLineFast: boolean;
+  /** The server has a supply: what would go as data is named first. The same for all attempts, too. */
+  asksSupply?: boolean;
   /** Entry in the register of what moves. */
   transfer?: Transfer;
 }
@@ -94,6 +96,9 @@ const INLINE_BYTES = 16 * 1024;
 const PACKED_AHEAD = 3;
 const SENT_AHEAD = 3;
 
+/** A content of less is sent as it is: to be asked for it takes a round trip. */
+const SUPPLIED_BYTES = 256 * 1024;
+
 /** A write under way. */
 interface Stream {
   sink: ItemSink;
@@ -136,7 +141,9 @@ export class Uploads {
     const deltas = await this.#deltasOf(outgoing);
     const { base, references, transfer } = outgoing;
     transfer?.restarted();
-    const plan = new UploadPlan({ cache: this.#deps.cache, base, references, hasDeltas: deltas !== undefined });
+    const asksSupply = outgoing.asksSupply === true && outgoing.cut.sizeBytes > SUPPLIED_BYTES;
+    const { cache } = this.#deps;
+    const plan = new UploadPlan({ cache, base, references, hasDeltas: deltas !== undefined, asksSupply });
     const packer = new RunPacker<Delta>(this.#deps.executor, () => this.#deps.session.ratePerSecond);
     const sources = { outgoing, packer, deltas, repeated: undefined };
     const early =

@@ -44,6 +44,10 @@ export function addServe(program: Command, output: Output): void {
       "--adopt <name...>",
       "takes the volume's folder in anew, as it is, after the loss of its data or from a backup: says what that loses; nothing where it fits",
     )
+    .option(
+      "--supply <folder...>",
+      "an old copy, or a stick from carry out: uploads need not bring what it has; may be given again",
+    )
     .option("--data <dir>", "where logs and indexes lie (default: in the agent's home)")
     .option(
       "--lease-term <seconds>",
@@ -64,7 +68,7 @@ export function addServe(program: Command, output: Output): void {
     )
     .option("--connections <count>", "how many there may be at once", String(LIMITS.connections))
     .action(async (options: ServeOptions) => {
-      const { volume = [], offer = [] } = options;
+      const { volume = [], offer = [], supply = [] } = options;
       if (volume.length + offer.length === 0)
         throw invalid("There is nothing to serve. Name a folder: --volume docs=/srv/docs, or --offer /srv.");
       const listen = parseListen(options.listen);
@@ -72,6 +76,7 @@ export function addServe(program: Command, output: Output): void {
         {
           volumes: parseVolumes(volume),
           offer: offer.map((folder) => absolutePath(folder)),
+          ...(supply.length === 0 ? {} : { supplies: supply.map((folder) => absolutePath(folder)) }),
           ...(options.adopt === undefined ? {} : { adopt: options.adopt }),
           ...listen,
           ...securityOf(listen.host, options),
@@ -92,6 +97,7 @@ interface ServeOptions {
   volume?: string[];
   offer?: string[];
   adopt?: string[];
+  supply?: string[];
   listen: string;
   tls?: true;
   cert?: string;

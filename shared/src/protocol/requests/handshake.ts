@@ -12,6 +12,9 @@ export const PROTOCOL_VERSION = 1;
 /** Features beyond the version's number, which both ends offer (W178). */
 export const PROTOCOL_FEATURES: readonly string[] = ["write-lease", "conflicts"];
 
+/** Feature of a server that takes what it lacks from folders beside its volumes, too (W210). */
+export const SUPPLY_FEATURE = "supply";
+
 /** Name that an end calls itself: others see it when they wait for it. */
 const software = visibleText(200);
 
