@@ -90,6 +90,9 @@ function takeFeedItem(
     case "noticed":
       events.noticed?.();
       return;
+    case "shutOut":
+      events.shutOut?.(item[1]);
+      return;
     case "recall":
       writeLeases.recall(item[1]);
       return;

@@ -10,7 +10,7 @@ import { defineRequest } from "./definition.ts";
 export const PROTOCOL_VERSION = 1;
 
 /** Features beyond the version's number, which both ends offer (W178). */
-export const PROTOCOL_FEATURES: readonly string[] = ["write-lease", "conflicts"];
+export const PROTOCOL_FEATURES: readonly string[] = ["write-lease", "conflicts", "colleagues"];
 
 /** Name that an end calls itself: others see it when they wait for it. */
 const software = visibleText(200);

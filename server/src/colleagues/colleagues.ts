@@ -1,0 +1,207 @@
+// Clients of a volume that serve each other's misses: who listens where, who has what, and the tickets by which they
+// let each other in (W194 to W198). All of it is in memory, and only hints: it is forgotten with the connections.
+import {
+  type ChunkSpan,
+  type Clock,
+  LIMITS,
+  type Recipe,
+  type RequestOf,
+  RunnelError,
+  type SentResultOf,
+  spansFrom,
+  TicketKey,
+  TIMING,
+  type VersionId,
+  longestOf,
+  wallMs,
+  withoutSpans,
+} from "@runnel/shared";
+import { type ColleagueListener, Member, type MemberFacts, keyOf } from "./member.ts";
+import { VersionShare } from "./version-share.ts";
+
+/** Versions of which something is known; of more the idle ones are looked for. */
+const SWEEP_EVERY = 256;
+
+type Packed = [number, number][];
+
+/** Contents on their way from the server to a client. */
+export interface Sending extends Disposable {
+  /** All up to this chunk has been sent. */
+  upTo(chunk: number): void;
+}
+
+export interface ColleaguesDeps {
+  clock: Clock;
+  epoch: string;
+  recipe(version: VersionId): Promise<Recipe | undefined>;
+}
+
+export class Colleagues {
+  readonly #deps: ColleaguesDeps;
+  #key: TicketKey | undefined;
+  readonly #members = new Map<ColleagueListener, Member>();
+  readonly #versions = new Map<string, VersionShare>();
+  readonly #locating = new Map<ColleagueListener, number>();
+  #sinceSweep = 0;
+
+  constructor(deps: ColleaguesDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws Invalid when nothing says where the client is. */
+  announce(
+    listener: ColleagueListener,
+    facts: MemberFacts,
+    { place, has }: RequestOf<"announce">,
+  ): SentResultOf<"announce"> {
+    let member = this.#members.get(listener);
+    if (member !== undefined && place !== undefined) member.place = place;
+    if (member === undefined) {
+      if (place === undefined) throw notAnnounced("announce");
+      member = new Member(facts, listener, place);
+      this.#members.set(listener, member);
+    }
+    for (const [version, spans] of has) {
+      const key = keyOf(version);
+      const forgotten = member.setHas(key, spansFrom(spans));
+      this.#versionOf(version).announced(member);
+      if (forgotten !== undefined) this.#versions.get(forgotten)?.announced(member);
+    }
+    return { ticketKey: this.#ticketKey.publicKey, nowMs: wallMs(this.#deps.clock) };
+  }
+
+  /** Waits for news while nothing else can be said. @throws Invalid before an announce; Busy when too many wait. */
+  async locate(
+    listener: ColleagueListener,
+    { version, wanted, without, waitMs }: RequestOf<"locate">,
+    signal: AbortSignal,
+  ): Promise<SentResultOf<"locate">> {
+    const member = this.#members.get(listener);
+    if (member === undefined) throw notAnnounced("locate");
+    const recipe = await this.#deps.recipe(version);
+    const asked = within(spansFrom(wanted), recipe?.lengths.length ?? 0);
+    const nobody = { ticket: null, hints: [], yours: pack(asked), coming: [] };
+    if (recipe === undefined) return nobody;
+    const excluded = new Set(without.map((key) => Buffer.from(key).toString("base64url")));
+    const others = (): Set<Member> =>
+      new Set(
+        [...this.#members.values()].filter(
+          (other) => other !== member && other.listens && !excluded.has(other.keyText) && member.mayMeet(other),
+        ),
+      );
+    const share = this.#versionOf(version);
+    const divide = (): ReturnType<VersionShare["divide"]> =>
+      share.divide(member, asked, others(), (chunk) => recipe.lengths[chunk] ?? 0);
+    let divided = divide();
+    const untilMs = this.#deps.clock.bootMs() + waitMs;
+    using place = this.#enter(listener);
+    while (place.mayWait && divided.coming.length > 0 && divided.holders.length === 0 && divided.yours.length === 0) {
+      const leftMs = untilMs - this.#deps.clock.bootMs();
+      if (leftMs <= 0 || signal.aborted) break;
+      await share.news(leftMs, signal);
+      divided = divide();
+    }
+    if (others().size === 0) return { ...nobody, yours: pack(divided.yours) };
+    return {
+      ticket: this.#ticketFor(member, version),
+      hints: divided.holders.slice(-LIMITS.hints).map(({ member: other, has }) => hintOf(other, has)),
+      yours: pack(divided.yours),
+      coming: pack(divided.coming),
+    };
+  }
+
+  /** Contents go to a client by a fetch. @returns undefined for one that nobody could ask for them. */
+  sending(listener: ColleagueListener, version: VersionId, spans: readonly ChunkSpan[]): Sending | undefined {
+    const member = this.#members.get(listener);
+    if (member?.listens !== true) return undefined;
+    const share = this.#versionOf(version);
+    share.sending(member, spans);
+    let sent = 0;
+    return {
+      upTo: (chunk) => {
+        sent = chunk;
+        share.sending(member, []);
+      },
+      [Symbol.dispose]: () => share.notSent(member, withoutSpans(spans, [{ from: 0, count: sent }])),
+    };
+  }
+
+  /** The client's connection, or its attachment, has ended. */
+  left(listener: ColleagueListener): void {
+    const member = this.#members.get(listener);
+    if (member === undefined) return;
+    this.#members.delete(listener);
+    for (const share of this.#versions.values()) share.left(member);
+    this.#sweep();
+  }
+
+  /** A device has lost its right: those who let it in are told. */
+  shutOut(device: string): void {
+    const gone = [...this.#members.values()].filter(({ facts }) => facts.device === device);
+    for (const { listener } of gone) this.left(listener);
+    for (const { place } of gone)
+      for (const { listener } of this.#members.values()) listener.shutOut(new Uint8Array(place.key));
+  }
+
+  get #ticketKey(): TicketKey {
+    return (this.#key ??= new TicketKey());
+  }
+
+  #ticketFor({ place }: Member, version: VersionId): Uint8Array {
+    const { clock, epoch } = this.#deps;
+    return this.#ticketKey.sign({ epoch, version, key: place.key, untilMs: wallMs(clock) + TIMING.ticketMs });
+  }
+
+  #enter(listener: ColleagueListener): Disposable & { mayWait: boolean } {
+    const waiting = this.#locating.get(listener) ?? 0;
+    this.#locating.set(listener, waiting + 1);
+    return {
+      // One that asks on and on is answered at once.
+      mayWait: waiting < LIMITS.locates,
+      [Symbol.dispose]: () => {
+        const left = (this.#locating.get(listener) ?? 1) - 1;
+        if (left === 0) this.#locating.delete(listener);
+        else this.#locating.set(listener, left);
+      },
+    };
+  }
+
+  #versionOf(version: VersionId): VersionShare {
+    const key = keyOf(version);
+    const known = this.#versions.get(key);
+    if (known !== undefined) return known;
+    if (++this.#sinceSweep >= SWEEP_EVERY) this.#sweep();
+    const share = new VersionShare(this.#deps.clock, version);
+    this.#versions.set(key, share);
+    return share;
+  }
+
+  #sweep(): void {
+    this.#sinceSweep = 0;
+    for (const [key, share] of this.#versions) if (share.isIdle) this.#versions.delete(key);
+  }
+}
+
+function hintOf({ facts, place }: Member, has: readonly ChunkSpan[]): SentResultOf<"locate">["hints"][number] {
+  const addresses = [...new Set([facts.address, ...place.addresses])].filter((address) => address !== "");
+  return {
+    name: facts.name,
+    key: new Uint8Array(place.key),
+    port: place.port,
+    addresses: addresses.slice(0, LIMITS.colleagueAddresses),
+    has: pack(has),
+  };
+}
+
+/** A list with room for the longest; what is left out is asked for again. */
+function pack(spans: readonly ChunkSpan[]): Packed {
+  return longestOf(spans, LIMITS.chunkSpans).map(({ from, count }) => [from, count]);
+}
+
+function within(spans: readonly ChunkSpan[], chunks: number): ChunkSpan[] {
+  return withoutSpans(spans, [{ from: chunks, count: Number.MAX_SAFE_INTEGER - chunks }]);
+}
+
+function notAnnounced(operation: string): RunnelError {
+  return new RunnelError("Invalid", operation, "The client has not said where it is.", { detail: { rule: "W194" } });
+}
