@@ -417,8 +417,15 @@ function recordOf(mount: WithSettings): MountRecord {
   return {
     ...placeOf(mount),
     options: {
-      ...{ cacheFolder, cacheBytes, ...modes, secretPath, isKept, pause, pausedFolders },
-      ...{ colleagues, colleaguesUpBytes },
+      cacheFolder,
+      cacheBytes,
+      ...modes,
+      secretPath,
+      isKept,
+      pause,
+      pausedFolders,
+      colleagues,
+      colleaguesUpBytes,
     },
   };
 }

@@ -3,6 +3,7 @@
 import {
   type ChunkSpan,
   type Clock,
+  type ColleaguePlace,
   LIMITS,
   type Recipe,
   type RequestOf,
@@ -54,20 +55,38 @@ export class Colleagues {
     facts: MemberFacts,
     { place, has }: RequestOf<"announce">,
   ): SentResultOf<"announce"> {
-    let member = this.#members.get(listener);
-    if (member !== undefined && place !== undefined) member.place = place;
-    if (member === undefined) {
-      if (place === undefined) throw notAnnounced("announce");
-      member = new Member(facts, listener, place);
-      this.#members.set(listener, member);
-    }
+    const member = place === undefined ? this.#members.get(listener) : this.#placed(listener, facts, place);
+    if (member === undefined) throw notAnnounced("announce");
     for (const [version, spans] of has) {
       const key = keyOf(version);
       const forgotten = member.setHas(key, spansFrom(spans));
       this.#versionOf(version).announced(member);
       if (forgotten !== undefined) this.#versions.get(forgotten)?.announced(member);
     }
-    return { ticketKey: this.#ticketKey.publicKey, nowMs: wallMs(this.#deps.clock) };
+    return { ticketKey: this.#ticketKey.publicKey, nowMs: wallMs(this.#deps.clock), others: member.others };
+  }
+
+  #placed(listener: ColleagueListener, facts: MemberFacts, place: ColleaguePlace): Member {
+    const known = this.#members.get(listener);
+    if (known !== undefined) this.#meet(known, -1);
+    const member = known ?? new Member(facts, listener, place);
+    member.place = place;
+    this.#members.set(listener, member);
+    member.others = [...this.#members.values()].filter(
+      (other) => other !== member && other.listens && other.mayMeet(member),
+    ).length;
+    this.#meet(member, 1);
+    return member;
+  }
+
+  /** Tells those whom a member may meet that it has come, or goes. */
+  #meet(member: Member, change: 1 | -1): void {
+    if (!member.listens) return;
+    for (const other of this.#members.values()) {
+      if (other === member || !other.mayMeet(member)) continue;
+      other.others += change;
+      if (other.others === (change === 1 ? 1 : 0)) other.listener.colleagues(other.others > 0);
+    }
   }
 
   /** Waits for news while nothing else can be said. @throws Invalid before an announce; Busy when too many wait. */
@@ -101,7 +120,7 @@ export class Colleagues {
       await share.news(leftMs, signal);
       divided = divide();
     }
-    if (others().size === 0) return { ...nobody, yours: pack(divided.yours) };
+    if (member.others === 0) return { ...nobody, yours: pack(divided.yours) };
     return {
       ticket: this.#ticketFor(member, version),
       hints: divided.holders.slice(-LIMITS.hints).map(({ member: other, has }) => hintOf(other, has)),
@@ -130,6 +149,7 @@ export class Colleagues {
   left(listener: ColleagueListener): void {
     const member = this.#members.get(listener);
     if (member === undefined) return;
+    this.#meet(member, -1);
     this.#members.delete(listener);
     for (const share of this.#versions.values()) share.left(member);
     this.#sweep();

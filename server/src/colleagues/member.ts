@@ -2,9 +2,11 @@
 import { type ChunkSpan, type ColleaguePlace, LIMITS, type VersionId } from "@runnel/shared";
 import { isSameNetwork } from "./networks.ts";
 
-/** Hears of a device that has lost its right. */
 export interface ColleagueListener {
+  /** A device has lost its right. */
   shutOut(key: Uint8Array): void;
+  /** There are colleagues now who can be reached, or none any more. */
+  colleagues(areThere: boolean): void;
 }
 
 export interface MemberFacts {
@@ -24,6 +26,8 @@ export class Member {
   readonly facts: MemberFacts;
   readonly listener: ColleagueListener;
   place: ColleaguePlace;
+  /** Count of those whom it may meet, and who listen. */
+  others = 0;
   /** The version announced last comes last. */
   readonly #has = new Map<string, readonly ChunkSpan[]>();
 

@@ -235,6 +235,10 @@ export class Attachment implements FeedSender {
     this.tell(["shutOut", key]);
   }
 
+  colleagues(areThere: boolean): void {
+    this.tell(["colleagues", areThere]);
+  }
+
   recall(folder: number): void {
     this.tell(["recall", folder]);
   }

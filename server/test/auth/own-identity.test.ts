@@ -82,7 +82,7 @@ describe("a certificate of an administrator's own", () => {
   });
 
   test("is refused in one sentence when it is none, or has another key", async () => {
-    const [one, two] = [await ownIdentity(root, "a"), await signedBy(await newAuthority(), { dns: ["b"] })];
+    const [one, two] = [await ownIdentity(root, OWNER), await signedBy(await newAuthority(), { dns: ["b"] })];
     const certificate = write("one.pem", one.certificate);
     const ofTwo = write("two-key.pem", two.key);
     const nothing = write("nothing.pem", "nothing");

@@ -31,6 +31,8 @@ export interface AnnouncerDeps {
   spansOf(content: CachedContent): ChunkSpan[];
   /** The server has heard of it. */
   answered(ticketKey: Uint8Array, nowMs: number): void;
+  /** There are colleagues who can be reached, or none. */
+  areThere(areThere: boolean): void;
   log(message: string, error?: unknown): void;
 }
 
@@ -96,7 +98,7 @@ export class Announcer {
   }
 
   async #say(contents: readonly CachedContent[], place?: Place): Promise<void> {
-    const { session, spansOf, answered } = this.#deps;
+    const { session, spansOf, answered, areThere } = this.#deps;
     const has = contents
       .filter(({ recipe, version }) => recipe !== undefined && version.node !== 0)
       .map((content) => [
@@ -105,8 +107,10 @@ export class Announcer {
       ]);
     if (has.length === 0 && place === undefined) return;
     const said = await session.inBackground("announce", { has, ...(place === undefined ? {} : { place }) });
-    const { ticketKey, nowMs } = checkResult("announce", said);
-    if (place !== undefined) this.#isKnown = place.port !== 0;
+    const { ticketKey, nowMs, others } = checkResult("announce", said);
     answered(ticketKey, nowMs);
+    if (place === undefined) return;
+    this.#isKnown = place.port !== 0;
+    areThere(this.#isKnown && others > 0);
   }
 }

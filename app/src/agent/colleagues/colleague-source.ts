@@ -10,7 +10,6 @@ import {
   type Executor,
   LIMITS,
   RunnelError,
-  TIMING,
   checkResult,
   chunkOffsets,
   commonSpans,
@@ -23,14 +22,12 @@ import {
   spansFrom,
   withoutSpans,
 } from "@runnel/shared";
-import { COSTS, type ChunkRun, type ChunkSource, type WantedContent } from "../transfer/sources/chunk-source.ts";
+import type { ChunkRun, ChunkSource, WantedContent } from "../transfer/sources/chunk-source.ts";
 import type { Session } from "../wire/session.ts";
 import { type CameRun, ColleagueLine } from "./line.ts";
 import { isRight, textOf } from "./offer.ts";
 import { RunQueue } from "./run-queue.ts";
 
-/** Nobody is asked for again so soon after the answer that there is nobody. */
-const NOBODY_MS = 1_000;
 /** Asked of one colleague at a time. */
 const ASKED_BYTES = 2 * 1024 * 1024;
 /** Colleagues that are asked at once. */
@@ -39,6 +36,8 @@ const ASKED_MAX = 4;
 const STALL_MS = 3_000;
 /** Waiting for colleagues who are being sent something ends after so long without any of it. */
 const PATIENCE_MS = 6_000;
+/** Wait of the server for news: whoever waits here hears as often that it is on its way. */
+const WAIT_MS = 800;
 /** Pause between questions that are answered without anything new. */
 const AGAIN_MS = 50;
 /** A colleague who failed is passed over for so long; one who lied until the drive is gone. */
@@ -49,8 +48,6 @@ export interface ColleagueSourceDeps {
   executor: Executor;
   software: string;
   session: Pick<Session, "inBackground">;
-  /** There are colleagues to ask for. */
-  isOn(): boolean;
   dialerFor(fingerprint: string): Dialer;
   log(message: string, error?: unknown): void;
 }
@@ -60,14 +57,12 @@ type Located = ReturnType<typeof checkResult<"locate">>;
 export class ColleagueSource implements ChunkSource {
   readonly kind = "colleague";
   readonly name = "colleagues";
-  readonly cost = COSTS.colleague;
   /** Nothing wrong gets out of here. */
   readonly mayRot = false;
   readonly #deps: ColleagueSourceDeps;
   readonly #lines = new Map<string, Promise<ColleagueLine>>();
   /** Colleagues that are passed over, and until when. */
   readonly #away = new Map<string, number>();
-  #nobodyUntilMs = -Infinity;
   /** Bytes that each has brought, by name. */
   readonly broughtBytes = new Map<string, number>();
 
@@ -77,7 +72,6 @@ export class ColleagueSource implements ChunkSource {
 
   async locate(content: WantedContent, spans: readonly ChunkSpan[], signal: AbortSignal): Promise<ChunkSpan[]> {
     const wanted = spansFrom(spans);
-    if (!this.#deps.isOn() || this.#deps.clock.bootMs() < this.#nobodyUntilMs) return [];
     if (content.sizeBytes <= LIMITS.smallFileBytes) return [];
     const { ticket, yours } = await this.#ask(content, wanted, 0, signal);
     return ticket === null ? [] : withoutSpans(wanted, yours);
@@ -90,6 +84,7 @@ export class ColleagueSource implements ChunkSource {
     new Round(this.#deps.clock, content, spansFrom(spans), ending, {
       ask: (left, waitMs) => this.#ask(content, left, waitMs, ending),
       bring: (hint, ticket, wanted) => this.#bring(content, hint, ticket, wanted, queue, ending),
+      say: (run) => queue.put(run),
     })
       .run()
       .then(
@@ -133,7 +128,6 @@ export class ColleagueSource implements ChunkSource {
       waitMs,
     });
     const located = checkResult("locate", await untilAborted(answer, signal));
-    if (located.ticket === null) this.#nobodyUntilMs = clock.bootMs() + NOBODY_MS;
     const hints = located.hints.filter(({ key }) => !this.#away.has(textOf(key)));
     return { ...located, hints, yours: spansFrom(located.yours), coming: spansFrom(located.coming) };
   }
@@ -200,7 +194,11 @@ export class ColleagueSource implements ChunkSource {
   }
 }
 
+const NOTHING = new Uint8Array(0);
+const ON_ITS_WAY: ChunkRun = { from: 0, count: 0, bytes: NOTHING };
+
 interface RoundDeps {
+  say(run: ChunkRun): Promise<void>;
   ask(left: readonly ChunkSpan[], waitMs: number): Promise<Located>;
   bring(hint: ColleagueHint, ticket: Uint8Array, wanted: readonly ChunkSpan[]): Promise<ChunkSpan[]>;
 }
@@ -230,21 +228,26 @@ class Round {
       this.#signal.throwIfAborted();
       const free = withoutSpans(this.#left, this.#asked);
       if (free.length > 0 && this.#busy.size < ASKED_MAX) {
-        const located = await this.#deps.ask(free, this.#busy.size === 0 ? TIMING.locateWaitMs : 0);
-        // Those are asked of the server by whoever asks for all.
-        this.#left = withoutSpans(this.#left, located.yours);
+        const located = await this.#deps.ask(free, this.#busy.size === 0 ? WAIT_MS : 0);
+        await this.#giveUp(commonSpans(free, located.ticket === null ? free : located.yours));
         const begun = this.#begin(located, free);
-        if (located.ticket === null) this.#left = commonSpans(this.#left, this.#asked);
         if (begun > 0) continue;
       }
       if (this.#left.length === 0 && this.#busy.size === 0) return;
       if (this.#busy.size === 0) {
         if (this.#clock.bootMs() - this.#movedMs > PATIENCE_MS) return;
+        await this.#deps.say(ON_ITS_WAY);
         await sleep(this.#clock, AGAIN_MS);
         continue;
       }
       await Promise.race(this.#busy.values());
     }
+  }
+
+  /** The server is to be asked for these. */
+  async #giveUp(spans: readonly ChunkSpan[]): Promise<void> {
+    this.#left = withoutSpans(this.#left, spans);
+    for (const span of spans) await this.#deps.say({ ...span, bytes: NOTHING, isGivenUp: true });
   }
 
   /** @returns how many colleagues were asked for something. */

@@ -3,6 +3,7 @@
 import { type Clock, type Dialer, type Executor, isRunnelError } from "@runnel/shared";
 import type { Cache } from "../cache/cache.ts";
 import type { MountSettings } from "../mount.ts";
+import type { Sources } from "../transfer/sources/sources.ts";
 import type { Session } from "../wire/session.ts";
 import { Announcer } from "./announcer.ts";
 import { ColleagueSource } from "./colleague-source.ts";
@@ -25,6 +26,7 @@ export interface ColleaguesDeps {
   clock: Clock;
   executor: Executor;
   session: Pick<Session, "inBackground" | "isConnected" | "isSuspended" | "features">;
+  sources: Sources;
   /** Left out where there is no such device: there are no colleagues then. */
   device?: DeviceAtHome;
   epoch(): string;
@@ -38,6 +40,7 @@ export class Colleagues {
   readonly #offer: Offer;
   readonly #announcer: Announcer;
   #isClosed = false;
+  #asked: Disposable | undefined;
   #turn: Promise<void> = Promise.resolve();
 
   constructor(deps: ColleaguesDeps) {
@@ -48,11 +51,11 @@ export class Colleagues {
     this.#announcer = new Announcer({
       ...deps,
       spansOf: (content) => this.#offer.spansOf(content),
+      areThere: (areThere) => this.areThere(areThere),
       answered: (ticketKey, nowMs) => this.#offer.trust(deps.epoch(), ticketKey, nowMs),
     });
     this.source = new ColleagueSource({
       ...deps,
-      isOn: () => this.#isOn && this.#announcer.isKnown,
       dialerFor: (fingerprint) => {
         if (deps.device === undefined) throw new Error("there is no device to dial from");
         return deps.device.dialerFor(fingerprint);
@@ -69,7 +72,15 @@ export class Colleagues {
       });
   }
 
+  /** Asks colleagues from now on, or no more: without any a download is as it is without this file. */
+  areThere(areThere: boolean): void {
+    if (areThere === (this.#asked !== undefined)) return;
+    this.#asked?.[Symbol.dispose]();
+    this.#asked = areThere ? this.#deps.sources.add(this.source) : undefined;
+  }
+
   disconnected(): void {
+    this.areThere(false);
     this.#announcer.disconnected();
     if (this.#deps.session.isSuspended) this.changed();
   }
@@ -88,6 +99,7 @@ export class Colleagues {
   /** Resolves when nothing is given away any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.areThere(false);
     this.#announcer.close();
     this.source.close();
     this.changed();
@@ -105,6 +117,7 @@ export class Colleagues {
     if (device === undefined) return;
     const { colleagues: reach } = settings;
     if (!this.#isOn || reach === undefined || reach === "off") {
+      this.areThere(false);
       await device.door.close(this.#offer);
       if (this.#announcer.isKnown) await this.#announce({ key: await device.key(), port: 0, reach: "network" });
       return;

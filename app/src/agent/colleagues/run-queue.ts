@@ -1,17 +1,17 @@
 // Runs that several colleagues bring at once, for one reader: who brings more than a few that were not taken waits.
-import type { CameRun } from "./line.ts";
+import type { ChunkRun } from "../transfer/sources/chunk-source.ts";
 
 const WAITING_MAX = 16;
 
 export class RunQueue {
-  readonly #runs: CameRun[] = [];
+  readonly #runs: ChunkRun[] = [];
   #hasEnded = false;
   #failure: { why: unknown } | undefined;
   #taker: (() => void) | undefined;
   readonly #givers: (() => void)[] = [];
 
   /** Resolves when there is room for another one. */
-  async put(run: CameRun): Promise<void> {
+  async put(run: ChunkRun): Promise<void> {
     if (this.#hasEnded) return;
     this.#runs.push(run);
     this.#taker?.();
@@ -25,7 +25,7 @@ export class RunQueue {
     for (const give of this.#givers.splice(0)) give();
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<CameRun> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<ChunkRun> {
     for (;;) {
       const run = this.#runs.shift();
       if (run !== undefined) {

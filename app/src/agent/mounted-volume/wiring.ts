@@ -89,6 +89,7 @@ export function wire(deps: MountDeps) {
       leaseLost: () => writeBack.leaseLost(),
       noticed: () => conflicts.changed(),
       shutOut: (key) => colleagues.shutOut(key),
+      colleagues: (areThere) => colleagues.areThere(areThere),
       recalled: (folder) => writeBack.recalled(folder),
       lack: (version, offset, length) => reading.transfer.bytesOfCommitted(version, offset, length),
       link: (isConnected, why) => lifecycle.linked(isConnected, why),
@@ -188,6 +189,8 @@ export function wire(deps: MountDeps) {
     likelyBases,
     epoch: () => lifecycle.epoch,
     saved: (version, sizeBytes) => {
+      const content = cache.find(version);
+      if (content !== undefined) colleagues.stored(content.id);
       reading.subscriptions.made(version);
       answering.volumeSpace.saved(sizeBytes);
     },
@@ -200,8 +203,8 @@ export function wire(deps: MountDeps) {
   const answering = wireAnswering({ ...deps, ...connection, ...reading, ...saving, writeBack, likelyBases, problem });
   const folderList = new FolderList({ ...deps, pins, pauses });
   const { session, watch } = connection;
-  const colleagues = new Colleagues({ ...deps, session, epoch: () => lifecycle.epoch });
-  cache.onStored((id) => colleagues.stored(id));
+  const colleagues = new Colleagues({ ...deps, session, sources, epoch: () => lifecycle.epoch });
+  reading.transfer.downloads.onStored((id) => colleagues.stored(id));
   const drivePause = new DrivePause({ ...deps, session, happened });
   const conflicts = new Conflicts({
     session,

@@ -93,6 +93,9 @@ function takeFeedItem(
     case "shutOut":
       events.shutOut?.(item[1]);
       return;
+    case "colleagues":
+      events.colleagues?.(item[1]);
+      return;
     case "recall":
       writeLeases.recall(item[1]);
       return;

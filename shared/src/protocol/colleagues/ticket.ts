@@ -1,6 +1,6 @@
 // Tickets: the server's word that a device may have a version, by which a colleague lets it in (W197). The key that
 // signs them is the volume's, made anew each time that it is opened and told to those who announce.
-import { type KeyObject, createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto";
+import { type KeyObject, createPublicKey, createPrivateKey, randomBytes, sign, verify } from "node:crypto";
 import { z } from "zod";
 import { RunnelError } from "../../errors.ts";
 import { LIMITS } from "../../limits.ts";
@@ -21,8 +21,9 @@ export interface Ticket {
 /** Distinguishes what is signed from anything else that a key of this kind may sign. */
 const PURPOSE = Buffer.from("runnel ticket 1\0");
 const SIGNATURE_BYTES = 64;
-/** Encoding of an Ed25519 key (RFC 8410 §4) before its 32 bytes. */
+/** Encodings of a public and a private Ed25519 key (RFC 8410 §4, §7) before their 32 bytes. */
 const KEY_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
+const SEED_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
 const KEY_BYTES = 32;
 
 const TICKET = z.tuple([z.string().max(64), versionId, keyDigest, count]);
@@ -32,9 +33,10 @@ export class TicketKey {
   /** Raw Ed25519 public key: 32 bytes. */
   readonly publicKey: Uint8Array;
 
-  constructor(key: KeyObject = generateKeyPairSync("ed25519").privateKey) {
-    this.#key = key;
-    const encoded = createPublicKey(key).export({ type: "spki", format: "der" });
+  /** `seed`: of the private key, 32 bytes (RFC 8032 §5.1.5); left out: at random. */
+  constructor(seed: Uint8Array = randomBytes(KEY_BYTES)) {
+    this.#key = createPrivateKey({ key: Buffer.concat([SEED_PREFIX, seed]), format: "der", type: "pkcs8" });
+    const encoded = createPublicKey(this.#key).export({ type: "spki", format: "der" });
     this.publicKey = new Uint8Array(encoded.subarray(KEY_PREFIX.length));
   }
 

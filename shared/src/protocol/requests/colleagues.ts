@@ -46,7 +46,8 @@ export const COLLEAGUES_REQUESTS = {
       /** All chunks of these versions that can be had of this client; none: it has nothing of it any more. */
       has: z.array(z.tuple([versionId, chunkSpans])).max(LIMITS.announcedAtOnce),
     }),
-    result: z.object({ ticketKey: keyDigest, nowMs: count }),
+    /** `others`: clients that it may meet, and that listen. */
+    result: z.object({ ticketKey: keyDigest, nowMs: count, others: count }),
     isAnsweredWhole: true,
     sample: ({ file }) => ({
       place: { key: new Uint8Array(32), port: 0, addresses: [], reach: "network" as const },
