@@ -53,14 +53,20 @@ const NETWORK = ["--colleagues", "network"];
 async function bytesToRead({ drive, link }: Seat, name: string): Promise<number> {
   await link.resetCounts();
   const stdout = await onMount('sha256sum < "$1"', [join(drive, name)], { deadlineMs: READ_MS });
-  const right = createHash("sha256").update(readFileSync(join(served, name))).digest("hex");
+  const right = createHash("sha256")
+    .update(readFileSync(join(served, name)))
+    .digest("hex");
   expect(stdout.slice(0, right.length)).toBe(right);
   return (await link.counts()).down.sentBytes;
 }
 
-test("what one device has read, the next one has of it, and not of the server", async () => {
-  const [laptop, desk] = [await seat("laptop", ...NETWORK), await seat("desk", ...NETWORK)];
-  expect(await bytesToRead(laptop, "one")).toBeGreaterThan(SIZE_BYTES);
-  const cost = await bytesToRead(desk, "one");
-  expect(cost).toBeLessThan(LITTLE_BYTES);
-}, TEST_MS);
+test(
+  "what one device has read, the next one has of it, and not of the server",
+  async () => {
+    const [laptop, desk] = [await seat("laptop", ...NETWORK), await seat("desk", ...NETWORK)];
+    expect(await bytesToRead(laptop, "one")).toBeGreaterThan(SIZE_BYTES);
+    const cost = await bytesToRead(desk, "one");
+    expect(cost).toBeLessThan(LITTLE_BYTES);
+  },
+  TEST_MS,
+);

@@ -4,7 +4,6 @@ import {
   type ChunkSpan,
   type Clock,
   commonSpans,
-  countOf,
   firstOf,
   joinSpans,
   spansFrom,
@@ -14,11 +13,16 @@ import {
 import { type Member, keyOf } from "./member.ts";
 
 /** A claim is over when nothing of it was sent for so long, or it was sent and not announced. */
-const CLAIM_MS = 5_000;
+const CLAIM_MS = 6_000;
 /** Who has asked within so long is taken to read on. */
 const ACTIVE_MS = 3_000;
-/** Bytes that a client is to take from the server at a time while others read the same. */
-const SLICE_BYTES = 1024 * 1024;
+/**
+ * Bytes that a client is to take from the server at a time while others read the same: what all take at once comes in
+ * a second or so, since the others wait for it. A client gets more before it has all of what it took.
+ */
+const ALL_SLICES_BYTES = 2 * 1024 * 1024;
+const SLICE_BYTES_MIN = 128 * 1024;
+const SLICE_BYTES_MAX = 1024 * 1024;
 /** News of one moment are told together. */
 const NEWS_MS = 20;
 
@@ -110,7 +114,9 @@ export class VersionShare {
       if (other !== member) coming = joinSpans(coming, commonSpans(left, this.#claimOf(other, nowMs)));
     coming = withoutSpans(coming, mine);
     const free = withoutSpans(withoutSpans(left, mine), coming);
-    const yours = joinSpans(mine, this.#isAlone(member, others, nowMs) ? free : sliceOf(free, mine, lengthOf));
+    const active = this.#activeOf(member, others, nowMs);
+    const more = active === 0 ? free : sliceOf(free, own, active + 1, lengthOf);
+    const yours = joinSpans(mine, more);
     if (yours.length > 0) this.sending(member, yours);
     return { holders, yours, coming: withoutSpans(left, yours) };
   }
@@ -135,10 +141,12 @@ export class VersionShare {
     return claim === undefined || claim.untilMs <= nowMs ? [] : claim.spans;
   }
 
-  #isAlone(member: Member, others: ReadonlySet<Member>, nowMs: number): boolean {
+  /** Counts others who read the same. */
+  #activeOf(member: Member, others: ReadonlySet<Member>, nowMs: number): number {
+    let active = 0;
     for (const other of others)
-      if (other !== member && (this.#askedMs.get(other) ?? -Infinity) + ACTIVE_MS > nowMs) return false;
-    return true;
+      if (other !== member && (this.#askedMs.get(other) ?? -Infinity) + ACTIVE_MS > nowMs) active++;
+    return active;
   }
 
   #tell(): void {
@@ -150,21 +158,24 @@ export class VersionShare {
   }
 }
 
-/** The next chunks for a client that has claimed some: one at least where it has none. */
+/** The next chunks for a client, one of so many, that has claimed some: none while it has a slice to take. */
 function sliceOf(
   free: readonly ChunkSpan[],
-  mine: readonly ChunkSpan[],
+  own: readonly ChunkSpan[],
+  readers: number,
   lengthOf: (chunk: number) => number,
 ): ChunkSpan[] {
-  if (countOf(mine) > 0) return [];
-  let bytes = 0;
-  let chunks = 0;
-  for (const { from, count } of free) {
-    for (let chunk = from; chunk < from + count && bytes < SLICE_BYTES; chunk++) {
-      bytes += lengthOf(chunk);
-      chunks++;
+  const sliceBytes = Math.max(SLICE_BYTES_MIN, Math.min(SLICE_BYTES_MAX, ALL_SLICES_BYTES / readers));
+  const chunksWithin = (spans: readonly ChunkSpan[]): { chunks: number; bytes: number } => {
+    let [chunks, bytes] = [0, 0];
+    for (const { from, count } of spans) {
+      for (let chunk = from; chunk < from + count && bytes < sliceBytes; chunk++) {
+        bytes += lengthOf(chunk);
+        chunks++;
+      }
+      if (bytes >= sliceBytes) break;
     }
-    if (bytes >= SLICE_BYTES) break;
-  }
-  return firstOf(free, chunks);
+    return { chunks, bytes };
+  };
+  return chunksWithin(own).bytes >= sliceBytes ? [] : firstOf(free, chunksWithin(free).chunks);
 }

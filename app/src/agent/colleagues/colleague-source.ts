@@ -35,7 +35,7 @@ const ASKED_MAX = 4;
 /** A colleague who brings nothing for so long is given up. */
 const STALL_MS = 3_000;
 /** Waiting for colleagues who are being sent something ends after so long without any of it. */
-const PATIENCE_MS = 6_000;
+const PATIENCE_MS = 10_000;
 /** Wait of the server for news: whoever waits here hears as often that it is on its way. */
 const WAIT_MS = 800;
 /** Pause between questions that are answered without anything new. */
