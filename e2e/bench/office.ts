@@ -35,10 +35,12 @@ export const officeBenchmark: Benchmark = {
     const sizeBytes = SIZES[context.size];
     const sandbox = new Sandbox(10 * DEADLINE_MS);
     try {
-      const served = sandbox.makeFolder("served");
-      const server = await sandbox.startServer({ volumes: { docs: served } });
+      const server = await sandbox.startServer();
       const link = await sandbox.startEmulator(server.port, SHAPE);
       const url = `ws://127.0.0.1:${link.port}/docs`;
+      // Beside the server: who saves a file has cut it.
+      const author = { device: sandbox.device("author"), drive: sandbox.makeFolder("drive-author") };
+      await author.device.mount(server.url + "/docs", author.drive);
       const seats: Seat[] = [];
       for (let number = 0; number < DEVICES; number++) {
         const seat = { device: sandbox.device(`d${number}`), drive: sandbox.makeFolder(`drive-${number}`) };
@@ -50,7 +52,8 @@ export const officeBenchmark: Benchmark = {
       const measure = async (what: string, those: readonly Seat[]): Promise<OfficeRow> => {
         const name = `file-${++files}`;
         const bytes = noise(sizeBytes, files);
-        writeFileSync(join(served, name), bytes);
+        writeFileSync(sandbox.path(name), bytes);
+        await onMount('cp "$1" "$2"', [sandbox.path(name), join(author.drive, name)], { deadlineMs: DEADLINE_MS });
         for (const { drive } of those)
           await onMount('until [ -e "$1" ] && [ "$(stat -c %s "$1")" = "$2" ]; do sleep 0.1; done', [
             join(drive, name),

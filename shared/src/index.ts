@@ -33,7 +33,7 @@ export * from "./protocol/colleagues/ticket.ts";
 export {
   COLLEAGUES_FEATURE,
   GET_CHUNKS,
-  type ColleagueHint,
+  type SeenColleague,
   type ColleaguePlace,
 } from "./protocol/requests/colleagues.ts";
 export * from "./protocol/requests/index.ts";

@@ -44,6 +44,7 @@ export class Colleagues {
   readonly #versions = new Map<string, VersionShare>();
   readonly #locating = new Map<ColleagueListener, number>();
   #sinceSweep = 0;
+  #lastNumber = 0;
 
   constructor(deps: ColleaguesDeps) {
     this.#deps = deps;
@@ -69,8 +70,9 @@ export class Colleagues {
   #placed(listener: ColleagueListener, facts: MemberFacts, place: ColleaguePlace): Member {
     const known = this.#members.get(listener);
     if (known !== undefined) this.#meet(known, -1);
-    const member = known ?? new Member(facts, listener, place);
+    const member = known ?? new Member(facts, listener, place, 0);
     member.place = place;
+    member.number = ++this.#lastNumber;
     this.#members.set(listener, member);
     member.others = [...this.#members.values()].filter(
       (other) => other !== member && other.listens && other.mayMeet(member),
@@ -92,15 +94,14 @@ export class Colleagues {
   /** Waits for news while nothing else can be said. @throws Invalid before an announce; Busy when too many wait. */
   async locate(
     listener: ColleagueListener,
-    { version, wanted, without, waitMs }: RequestOf<"locate">,
+    { version, wanted, without, hasTicket, waitMs }: RequestOf<"locate">,
     signal: AbortSignal,
   ): Promise<SentResultOf<"locate">> {
     const member = this.#members.get(listener);
     if (member === undefined) throw notAnnounced("locate");
     const recipe = await this.#deps.recipe(version);
     const asked = within(spansFrom(wanted), recipe?.lengths.length ?? 0);
-    const nobody = { ticket: null, hints: [], yours: pack(asked), coming: [] };
-    if (recipe === undefined) return nobody;
+    if (recipe === undefined) return { colleagues: [], hints: [], yours: pack(asked) };
     const excluded = new Set(without.map((key) => Buffer.from(key).toString("base64url")));
     const others = (): Set<Member> =>
       new Set(
@@ -114,18 +115,20 @@ export class Colleagues {
     let divided = divide();
     const untilMs = this.#deps.clock.bootMs() + waitMs;
     using place = this.#enter(listener);
-    while (place.mayWait && divided.coming.length > 0 && divided.holders.length === 0 && divided.yours.length === 0) {
+    while (place.mayWait && divided.isComing && divided.holders.length === 0 && divided.yours.length === 0) {
       const leftMs = untilMs - this.#deps.clock.bootMs();
       if (leftMs <= 0 || signal.aborted) break;
       await share.news(leftMs, signal);
       divided = divide();
     }
-    if (member.others === 0) return { ...nobody, yours: pack(divided.yours) };
+    const { holders, yours } = divided;
+    const strangers = holders.map((holder) => holder.member).filter(({ number }) => !member.knows.has(number));
+    for (const { number } of strangers) member.knows.add(number);
     return {
-      ticket: this.#ticketFor(member, version),
-      hints: divided.holders.slice(-LIMITS.hints).map(({ member: other, has }) => hintOf(other, has)),
-      yours: pack(divided.yours),
-      coming: pack(divided.coming),
+      ...(hasTicket || holders.length === 0 ? {} : { ticket: this.#ticketFor(member, version) }),
+      colleagues: strangers.map(describe),
+      hints: holders.map((holder) => [holder.member.number, pack(holder.has)]),
+      yours: pack(yours),
     };
   }
 
@@ -202,14 +205,14 @@ export class Colleagues {
   }
 }
 
-function hintOf({ facts, place }: Member, has: readonly ChunkSpan[]): SentResultOf<"locate">["hints"][number] {
+function describe({ number, facts, place }: Member): SentResultOf<"locate">["colleagues"][number] {
   const addresses = [...new Set([facts.address, ...place.addresses])].filter((address) => address !== "");
   return {
+    member: number,
     name: facts.name,
     key: new Uint8Array(place.key),
     port: place.port,
     addresses: addresses.slice(0, LIMITS.colleagueAddresses),
-    has: pack(has),
   };
 }
 

@@ -26,15 +26,20 @@ export class Member {
   readonly facts: MemberFacts;
   readonly listener: ColleagueListener;
   place: ColleaguePlace;
+  /** Number by which hints name it at this place. */
+  number: number;
+  /** Numbers of others that it was told who they are. */
+  readonly knows = new Set<number>();
   /** Count of those whom it may meet, and who listen. */
   others = 0;
   /** The version announced last comes last. */
   readonly #has = new Map<string, readonly ChunkSpan[]>();
 
-  constructor(facts: MemberFacts, listener: ColleagueListener, place: ColleaguePlace) {
+  constructor(facts: MemberFacts, listener: ColleagueListener, place: ColleaguePlace, number: number) {
     this.facts = facts;
     this.listener = listener;
     this.place = place;
+    this.number = number;
   }
 
   get keyText(): string {

@@ -3,6 +3,7 @@
 import {
   type ChunkSpan,
   type Clock,
+  LIMITS,
   commonSpans,
   firstOf,
   joinSpans,
@@ -25,6 +26,8 @@ const SLICE_BYTES_MIN = 128 * 1024;
 const SLICE_BYTES_MAX = 1024 * 1024;
 /** News of one moment are told together. */
 const NEWS_MS = 20;
+/** Clients that are named for a chunk. */
+const NAMED_MAX = 2;
 
 interface Claim {
   spans: ChunkSpan[];
@@ -35,7 +38,8 @@ interface Claim {
 export interface Divided {
   holders: { member: Member; has: ChunkSpan[] }[];
   yours: ChunkSpan[];
-  coming: ChunkSpan[];
+  /** All else: it is on its way to somebody. */
+  isComing: boolean;
 }
 
 export class VersionShare {
@@ -118,7 +122,7 @@ export class VersionShare {
     const more = active === 0 ? free : sliceOf(free, own, active + 1, lengthOf);
     const yours = joinSpans(mine, more);
     if (yours.length > 0) this.sending(member, yours);
-    return { holders, yours, coming: withoutSpans(left, yours) };
+    return { holders: someOf(holders), yours, isComing: withoutSpans(left, yours).length > 0 };
   }
 
   /** Resolves when somebody has more than before, or somebody has left, or after so long. */
@@ -156,6 +160,26 @@ export class VersionShare {
       for (const tell of this.#waiting) tell();
     });
   }
+}
+
+/** Chooses whom to name of each chunk: some who have it, at random, so that not all ask the same one. */
+function someOf(holders: Divided["holders"]): Divided["holders"] {
+  const some: Divided["holders"] = [];
+  const named: ChunkSpan[][] = Array.from({ length: NAMED_MAX }, () => []);
+  const rotation = Math.floor(Math.random() * holders.length);
+  for (const { member, has } of [...holders.slice(rotation), ...holders.slice(0, rotation)]) {
+    let left: readonly ChunkSpan[] = has;
+    let chosen: ChunkSpan[] = [];
+    for (const [turn, before] of named.entries()) {
+      const mine = withoutSpans(left, before);
+      named[turn] = joinSpans(before, mine);
+      chosen = joinSpans(chosen, mine);
+      left = commonSpans(left, before);
+    }
+    if (chosen.length > 0) some.push({ member, has: chosen });
+    if (some.length >= LIMITS.hints) break;
+  }
+  return some;
 }
 
 /** The next chunks for a client, one of so many, that has claimed some: none while it has a slice to take. */

@@ -5,11 +5,13 @@
 import {
   type ChunkSpan,
   type Clock,
-  type ColleagueHint,
   type Dialer,
   type Executor,
   LIMITS,
+  RecentMap,
   RunnelError,
+  type SeenColleague,
+  TIMING,
   checkResult,
   chunkOffsets,
   commonSpans,
@@ -32,6 +34,7 @@ import { RunQueue } from "./run-queue.ts";
 const ASKED_BYTES = 2 * 1024 * 1024;
 /** Colleagues that are asked at once. */
 const ASKED_MAX = 4;
+const TICKETS_MAX = 256;
 /** A colleague who brings nothing for so long is given up. */
 const STALL_MS = 3_000;
 /** Waiting for colleagues who are being sent something ends after so long without any of it. */
@@ -52,7 +55,17 @@ export interface ColleagueSourceDeps {
   log(message: string, error?: unknown): void;
 }
 
-type Located = ReturnType<typeof checkResult<"locate">>;
+/** Colleague that has some of what is wanted. */
+interface Hint extends SeenColleague {
+  has: ChunkSpan[];
+}
+
+interface Located {
+  ticket: Uint8Array | undefined;
+  hints: Hint[];
+  /** Chunks that the server is to be asked for. */
+  yours: ChunkSpan[];
+}
 
 export class ColleagueSource implements ChunkSource {
   readonly kind = "colleague";
@@ -60,6 +73,9 @@ export class ColleagueSource implements ChunkSource {
   /** Nothing wrong gets out of here. */
   readonly mayRot = false;
   readonly #deps: ColleagueSourceDeps;
+  readonly #tickets = new RecentMap<string, { ticket: Uint8Array; untilMs: number }>(TICKETS_MAX);
+  /** By the numbers that the server says on this connection. */
+  readonly #colleagues = new RecentMap<number, SeenColleague>(LIMITS.connections);
   readonly #lines = new Map<string, Promise<ColleagueLine>>();
   /** Colleagues that are passed over, and until when. */
   readonly #away = new Map<string, number>();
@@ -73,8 +89,8 @@ export class ColleagueSource implements ChunkSource {
   async locate(content: WantedContent, spans: readonly ChunkSpan[], signal: AbortSignal): Promise<ChunkSpan[]> {
     const wanted = spansFrom(spans);
     if (content.sizeBytes <= LIMITS.smallFileBytes) return [];
-    const { ticket, yours } = await this.#ask(content, wanted, 0, signal);
-    return ticket === null ? [] : withoutSpans(wanted, yours);
+    const { yours } = await this.#ask(content, wanted, 0, signal);
+    return withoutSpans(wanted, yours);
   }
 
   async *get(content: WantedContent, spans: readonly ChunkSpan[], signal: AbortSignal): AsyncGenerator<ChunkRun> {
@@ -103,6 +119,12 @@ export class ColleagueSource implements ChunkSource {
     // Whoever brought it was passed over here: this is said of nothing that came of `get`.
   }
 
+  /** The server's numbers mean nothing any more. */
+  disconnected(): void {
+    this.#colleagues.clear();
+    this.#tickets.clear();
+  }
+
   close(): void {
     for (const line of this.#lines.values()) void line.then((open) => open.close()).catch(() => undefined);
     this.#lines.clear();
@@ -121,21 +143,33 @@ export class ColleagueSource implements ChunkSource {
     const without = [...this.#away.keys()]
       .slice(-LIMITS.hints)
       .map((key) => new Uint8Array(Buffer.from(key, "base64url")));
+    const key = `${version.node}:${version.seq}`;
+    const known = this.#tickets.get(key);
+    const ticket = known !== undefined && known.untilMs > nowMs ? known.ticket : undefined;
+    const asked = longestOf(wanted, LIMITS.chunkSpans);
     const answer = session.inBackground("locate", {
       version: [version.node, version.seq],
-      wanted: longestOf(wanted, LIMITS.chunkSpans).map(({ from, count }) => [from, count]),
+      wanted: asked.map(({ from, count }) => [from, count]),
       without,
+      hasTicket: ticket !== undefined,
       waitMs,
     });
     const located = checkResult("locate", await untilAborted(answer, signal));
-    const hints = located.hints.filter(({ key }) => !this.#away.has(textOf(key)));
-    return { ...located, hints, yours: spansFrom(located.yours), coming: spansFrom(located.coming) };
+    for (const colleague of located.colleagues) this.#colleagues.set(colleague.member, colleague);
+    if (located.ticket !== undefined)
+      this.#tickets.set(key, { ticket: located.ticket, untilMs: nowMs + TIMING.ticketMs / 2 });
+    const hints = located.hints.flatMap(([member, has]): Hint[] => {
+      const colleague = this.#colleagues.get(member);
+      const isAway = colleague === undefined || this.#away.has(textOf(colleague.key));
+      return isAway ? [] : [{ ...colleague, has: spansFrom(has) }];
+    });
+    return { ticket: located.ticket ?? ticket, hints, yours: spansFrom(located.yours) };
   }
 
   /** Asks a colleague for chunks. Resolves to those that came, whatever befell the others. */
   async #bring(
     content: WantedContent,
-    hint: ColleagueHint,
+    hint: Hint,
     ticket: Uint8Array,
     wanted: readonly ChunkSpan[],
     queue: RunQueue,
@@ -167,11 +201,7 @@ export class ColleagueSource implements ChunkSource {
   }
 
   /** @throws Corrupt */
-  async #mustBeRight(
-    { recipe }: WantedContent,
-    { from, count, bytes }: CameRun,
-    { name }: ColleagueHint,
-  ): Promise<void> {
+  async #mustBeRight({ recipe }: WantedContent, { from, count, bytes }: CameRun, { name }: Hint): Promise<void> {
     if (await isRight(this.#deps.executor, sliceRecipe(recipe, from, from + count), bytes)) return;
     throw new RunnelError("Corrupt", "getChunks", `The colleague "${name}" sent other bytes than the server has.`);
   }
@@ -180,14 +210,17 @@ export class ColleagueSource implements ChunkSource {
     this.#away.set(key, this.#deps.clock.bootMs() + forMs);
   }
 
-  async #lineTo(hint: ColleagueHint, signal: AbortSignal): Promise<ColleagueLine> {
+  async #lineTo(hint: Hint, signal: AbortSignal): Promise<ColleagueLine> {
     const key = textOf(hint.key);
     const known = this.#lines.get(key);
     const open = await known?.catch(() => undefined);
     if (open?.isOpen === true) return open;
     const { clock, executor, software, dialerFor } = this.#deps;
     const closed = (): void => void (this.#lines.get(key) === dialing && this.#lines.delete(key));
-    const dialing = ColleagueLine.dial({ clock, executor, software, dialer: dialerFor(key), hint, closed }, signal);
+    const dialing = ColleagueLine.dial(
+      { clock, executor, software, dialer: dialerFor(key), colleague: hint, closed },
+      signal,
+    );
     this.#lines.set(key, dialing);
     dialing.catch(closed);
     return dialing;
@@ -200,7 +233,7 @@ const ON_ITS_WAY: ChunkRun = { from: 0, count: 0, bytes: NOTHING };
 interface RoundDeps {
   say(run: ChunkRun): Promise<void>;
   ask(left: readonly ChunkSpan[], waitMs: number): Promise<Located>;
-  bring(hint: ColleagueHint, ticket: Uint8Array, wanted: readonly ChunkSpan[]): Promise<ChunkSpan[]>;
+  bring(hint: Hint, ticket: Uint8Array, wanted: readonly ChunkSpan[]): Promise<ChunkSpan[]>;
 }
 
 /** One `get`: asks the server who has what is left, and colleagues for it, until all has come or nobody is to be had. */
@@ -229,7 +262,7 @@ class Round {
       const free = withoutSpans(this.#left, this.#asked);
       if (free.length > 0 && this.#busy.size < ASKED_MAX) {
         const located = await this.#deps.ask(free, this.#busy.size === 0 ? WAIT_MS : 0);
-        await this.#giveUp(commonSpans(free, located.ticket === null ? free : located.yours));
+        await this.#giveUp(commonSpans(free, located.yours));
         const begun = this.#begin(located, free);
         if (begun > 0) continue;
       }
@@ -252,7 +285,7 @@ class Round {
 
   /** @returns how many colleagues were asked for something. */
   #begin({ hints, ticket }: Located, free: readonly ChunkSpan[]): number {
-    if (ticket === null) return 0;
+    if (ticket === undefined) return 0;
     let begun = 0;
     let open = [...free];
     // Each asks in an order of its own, so that not all ask the same one.
@@ -272,7 +305,7 @@ class Round {
     return begun;
   }
 
-  async #bring(key: string, hint: ColleagueHint, ticket: Uint8Array, wanted: readonly ChunkSpan[]): Promise<void> {
+  async #bring(key: string, hint: Hint, ticket: Uint8Array, wanted: readonly ChunkSpan[]): Promise<void> {
     const came = await this.#deps.bring(hint, ticket, wanted);
     this.#busy.delete(key);
     this.#asked = withoutSpans(this.#asked, wanted);

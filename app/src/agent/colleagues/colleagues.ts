@@ -82,6 +82,7 @@ export class Colleagues {
   disconnected(): void {
     this.areThere(false);
     this.#announcer.disconnected();
+    this.source.disconnected();
     if (this.#deps.session.isSuspended) this.changed();
   }
 

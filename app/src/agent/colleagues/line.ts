@@ -3,7 +3,6 @@
 import {
   type ChunkSpan,
   type Clock,
-  type ColleagueHint,
   Connection,
   type Dialer,
   type Executor,
@@ -12,6 +11,7 @@ import {
   type Link,
   PROTOCOL_VERSION,
   RunnelError,
+  type SeenColleague,
   type Timer,
   check,
 } from "@runnel/shared";
@@ -30,7 +30,7 @@ export interface LineDeps {
   software: string;
   /** A dialer that takes the colleague's key and no other, and shows this device's own. */
   dialer: Dialer;
-  hint: Pick<ColleagueHint, "addresses" | "port">;
+  colleague: Pick<SeenColleague, "addresses" | "port">;
   closed(): void;
 }
 
@@ -70,13 +70,15 @@ export class ColleagueLine {
 
   /** @throws Unreachable when none of its addresses answers in time, Denied when another device does. */
   static async dial(deps: LineDeps, signal: AbortSignal): Promise<ColleagueLine> {
-    const { clock, dialer, hint } = deps;
+    const { clock, dialer, colleague } = deps;
     const over = new AbortController();
     const timer = clock.after(DIAL_MS, () => over.abort());
     const ending = AbortSignal.any([signal, over.signal]);
-    const attempts = hint.addresses
+    const attempts = colleague.addresses
       .slice(0, ADDRESSES_MAX)
-      .map((address) => dialer.dial(`wss://${address.includes(":") ? `[${address}]` : address}:${hint.port}/`, ending));
+      .map((address) =>
+        dialer.dial(`wss://${address.includes(":") ? `[${address}]` : address}:${colleague.port}/`, ending),
+      );
     try {
       const link = await Promise.any(attempts);
       for (const attempt of attempts)

@@ -28,9 +28,9 @@ const place = z.object({
 });
 export type ColleaguePlace = z.output<typeof place>;
 
-const hint = z.object({ name: z.string(), key: keyDigest, port, addresses, has: chunkSpans });
-/** Client that has some of what is asked for. */
-export type ColleagueHint = z.output<typeof hint>;
+const colleague = z.object({ member: count, name: z.string(), key: keyDigest, port, addresses });
+/** Client that can be reached, and the number by which hints name it on this attachment. */
+export type SeenColleague = z.output<typeof colleague>;
 
 const ONE_CHUNK: [number, number][] = [[0, 1]];
 
@@ -62,17 +62,21 @@ export const COLLEAGUES_REQUESTS = {
       wanted: chunkSpans,
       /** Keys of clients that did not bring what they were said to have. */
       without: z.array(keyDigest).max(LIMITS.hints),
+      /** A ticket for the version is there. */
+      hasTicket: z.boolean(),
       /** How long the answer may wait for something that is new. */
       waitMs: count.pipe(z.number().max(TIMING.locateWaitMs)),
     }),
     result: z.object({
-      /** Null where nobody else is there. */
-      ticket: ticket.nullable(),
-      hints: z.array(hint).max(LIMITS.hints),
+      ticket: ticket.optional(),
+      /** Those that hints name, and that were not told before on this attachment. */
+      colleagues: z.array(colleague).max(LIMITS.hints),
+      /** Numbers of colleagues, and what each of them has of it. */
+      hints: z.array(z.tuple([count, chunkSpans])).max(LIMITS.hints),
+      /** Chunks to be asked of the server; all that is in no hint is on its way to somebody else. */
       yours: chunkSpans,
-      coming: chunkSpans,
     }),
-    sample: ({ file }) => ({ version: packVersion(file), wanted: ONE_CHUNK, without: [], waitMs: 0 }),
+    sample: ({ file }) => ({ version: packVersion(file), wanted: ONE_CHUNK, without: [], hasTicket: false, waitMs: 0 }),
   }),
 };
 
