@@ -91,17 +91,16 @@ export class Colleagues {
     }
   }
 
-  /** Waits for news while nothing else can be said. @throws Invalid before an announce; Busy when too many wait. */
+  /** Waits for news while nothing else can be said. */
   async locate(
     listener: ColleagueListener,
     { version, wanted, without, hasTicket, waitMs }: RequestOf<"locate">,
     signal: AbortSignal,
   ): Promise<SentResultOf<"locate">> {
     const member = this.#members.get(listener);
-    if (member === undefined) throw notAnnounced("locate");
     const recipe = await this.#deps.recipe(version);
-    const asked = within(spansFrom(wanted), recipe?.lengths.length ?? 0);
-    if (recipe === undefined) return { colleagues: [], hints: [], yours: pack(asked) };
+    const asked = recipe === undefined ? spansFrom(wanted) : within(spansFrom(wanted), recipe.lengths.length);
+    if (member === undefined || recipe === undefined) return { colleagues: [], hints: [], yours: pack(asked) };
     const excluded = new Set(without.map((key) => Buffer.from(key).toString("base64url")));
     const others = (): Set<Member> =>
       new Set(
