@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Sandbox, noise, onMount, waitFor } from "../src/harness/index.ts";
+import { Sandbox, noise, onMount } from "../src/harness/index.ts";
 import type { Device, LinkEmulator, ServerProcess } from "../src/harness/index.ts";
 
 const MiB = 1024 * 1024;

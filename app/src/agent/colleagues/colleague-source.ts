@@ -12,6 +12,7 @@ import {
   RunnelError,
   type SeenColleague,
   TIMING,
+  type Timer,
   checkResult,
   chunkOffsets,
   commonSpans,
@@ -333,13 +334,11 @@ class Round {
 class Stall {
   readonly #clock: Clock;
   readonly #controller = new AbortController();
-  #movedMs: number;
-  #hasEnded = false;
+  #timer: Timer | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#movedMs = clock.bootMs();
-    void this.#watch();
+    this.moved();
   }
 
   get signal(): AbortSignal {
@@ -347,22 +346,14 @@ class Stall {
   }
 
   moved(): void {
-    this.#movedMs = this.#clock.bootMs();
+    this.#timer?.cancel();
+    this.#timer = this.#clock.after(STALL_MS, () =>
+      this.#controller.abort(new RunnelError("Unreachable", "getChunks", "The colleague brings nothing.")),
+    );
   }
 
   [Symbol.dispose](): void {
-    this.#hasEnded = true;
-  }
-
-  async #watch(): Promise<void> {
-    while (!this.#hasEnded) {
-      const leftMs = this.#movedMs + STALL_MS - this.#clock.bootMs();
-      if (leftMs <= 0) {
-        this.#controller.abort(new RunnelError("Unreachable", "getChunks", "The colleague brings nothing."));
-        return;
-      }
-      await sleep(this.#clock, leftMs);
-    }
+    this.#timer?.cancel();
   }
 }
 

@@ -37,7 +37,7 @@ export interface ColleaguesDeps {
 export class Colleagues {
   readonly source: ColleagueSource;
   readonly #deps: ColleaguesDeps;
-  readonly #offer: Offer;
+  readonly offer: Offer;
   readonly #announcer: Announcer;
   #isClosed = false;
   #asked: Disposable | undefined;
@@ -47,12 +47,12 @@ export class Colleagues {
     this.#deps = deps;
     const { settings, clock } = deps;
     const limit = new UploadLimit(clock, () => settings.colleaguesUpBytes);
-    this.#offer = new Offer({ ...deps, limit, isOpen: () => this.#isOn });
+    this.offer = new Offer({ ...deps, limit, isOpen: () => this.#isOn });
     this.#announcer = new Announcer({
       ...deps,
-      spansOf: (content) => this.#offer.spansOf(content),
+      spansOf: (content) => this.offer.spansOf(content),
       areThere: (areThere) => this.areThere(areThere),
-      answered: (ticketKey, nowMs) => this.#offer.trust(deps.epoch(), ticketKey, nowMs),
+      answered: (ticketKey, nowMs) => this.offer.trust(deps.epoch(), ticketKey, nowMs),
     });
     this.source = new ColleagueSource({
       ...deps,
@@ -79,6 +79,11 @@ export class Colleagues {
     this.#asked = areThere ? this.#deps.sources.add(this.source) : undefined;
   }
 
+  /** Resolves when all that the settings said is done. */
+  settled(): Promise<void> {
+    return this.#turn;
+  }
+
   disconnected(): void {
     this.areThere(false);
     this.#announcer.disconnected();
@@ -93,7 +98,7 @@ export class Colleagues {
 
   /** The server says that a device has lost its right. */
   shutOut(key: Uint8Array): void {
-    this.#offer.shutOut(key);
+    this.offer.shutOut(key);
     this.#deps.device?.door.shutOut(key);
   }
 
@@ -119,13 +124,13 @@ export class Colleagues {
     const { colleagues: reach } = settings;
     if (!this.#isOn || reach === undefined || reach === "off") {
       this.areThere(false);
-      await device.door.close(this.#offer);
+      await device.door.close(this.offer);
       if (this.#announcer.isKnown) await this.#announce({ key: await device.key(), port: 0, reach: "network" });
       return;
     }
     if (!this.#announcer.canAnnounce) return;
     const key = await device.key();
-    await this.#announce({ key, port: await device.door.open(this.#offer), reach });
+    await this.#announce({ key, port: await device.door.open(this.offer), reach });
   }
 
   async #announce(place: { key: Uint8Array; port: number; reach: "network" | "everyone" }): Promise<void> {

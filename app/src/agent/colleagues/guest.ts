@@ -120,7 +120,7 @@ export class Guest {
     channel.isBackground = true;
     let sent: Promise<void> = Promise.resolve();
     for await (const { from, count, bytes } of offer.read(good.version, wanted)) {
-      await offer.limit.take(bytes.length);
+      await offer.limit.take(bytes.length, signal);
       signal.throwIfAborted();
       offer.mustBeGood(good);
       const { encoding, encoded } = await packer.pack(bytes);

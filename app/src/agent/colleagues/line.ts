@@ -133,6 +133,7 @@ export class ColleagueLine {
 
   #rest(): void {
     this.#idle?.cancel();
+    if (!this.isOpen) return;
     this.#idle = this.#deps.clock.after(IDLE_MS, () => this.close());
   }
 }

@@ -44,6 +44,11 @@ export class Offer {
     this.#deps = deps;
   }
 
+  /** Says whether it gives away what is in this cache. */
+  isOf(cache: Cache): boolean {
+    return cache === this.#deps.cache;
+  }
+
   get limit(): UploadLimit {
     return this.#deps.limit;
   }
