@@ -11,6 +11,7 @@ import { idleBenchmark } from "./idle.ts";
 import { localBenchmark } from "./local.ts";
 import { manyBenchmark } from "./many.ts";
 import { nativeBenchmark } from "./native/native.ts";
+import { officeBenchmark } from "./office.ts";
 import { pagesBenchmark } from "./pages.ts";
 import { LINES, wanBenchmark } from "./wan/wan.ts";
 import { SYSTEMS } from "./wan/systems.ts";
@@ -20,6 +21,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   localBenchmark,
   manyBenchmark,
   idleBenchmark,
+  officeBenchmark,
   pagesBenchmark,
   wanBenchmark,
 ];

@@ -5,6 +5,8 @@ export { callUpgrades, type TakeUpgrade } from "./host/call-upgrades.ts";
 export { silent } from "./host/carrier.ts";
 export * from "./host/crowd.ts";
 export * from "./host/executor.ts";
+export { hasOwnIdentity, ownIdentity, type IdentityOwner } from "./host/identity/own-identity.ts";
+export type { TlsIdentity } from "./host/identity/tls-identity.ts";
 export * from "./host/link.ts";
 export * from "./host/run-memory.ts";
 export * from "./host/simulated/seeded-random.ts";
@@ -27,6 +29,13 @@ export { PROTOCOL_FEATURES, PROTOCOL_VERSION, SUPPLY_FEATURE } from "./protocol/
 export { check, packChange, packState, packType, packVersion, type SentState } from "./protocol/fields.ts";
 export * from "./protocol/feed-messages.ts";
 export type { SampleTree } from "./protocol/requests/definition.ts";
+export * from "./protocol/colleagues/ticket.ts";
+export {
+  COLLEAGUES_FEATURE,
+  GET_CHUNKS,
+  type SeenColleague,
+  type ColleaguePlace,
+} from "./protocol/requests/colleagues.ts";
 export * from "./protocol/requests/index.ts";
 export * from "./protocol/requests/status-items.ts";
 export { type SeenOpener } from "./protocol/requests/volume.ts";

@@ -152,6 +152,21 @@ export const LIMITS = {
   /** Features that a hello offers, and characters of the name of each. */
   features: 64,
   featureCharacters: 64,
+  /** Spans of chunks in a list of them, of one version. */
+  chunkSpans: 64,
+  /** Versions in one announcement, and all that an attachment is known to have: the last ones. */
+  announcedAtOnce: 256,
+  announcedVersions: 1024,
+  /** Addresses of a colleague, and colleagues that one answer names. */
+  colleagueAddresses: 16,
+  hints: 16,
+  /** Questions of an attachment for who has something, waiting for an answer. */
+  locates: 32,
+  /** Bytes of a ticket. */
+  ticketBytes: 256,
+  /** Connections that a colleague takes at once, and requests on one of them. */
+  guests: 64,
+  guestRequests: 8,
 } as const;
 
 /** Lease terms and timings of the protocol, milliseconds. Settings may override those of a server. */
@@ -180,6 +195,10 @@ export const TIMING = {
   attachRefillMs: 100,
   /** After so long an address may fail to log in once more. */
   loginRefillMs: 6_000,
+  /** The most that an answer about colleagues waits for something new. */
+  locateWaitMs: 2_000,
+  /** A ticket is good for so long. */
+  ticketMs: 120_000,
   /** Terms for which an instance that did not acknowledge asks at every open. */
   probationTerms: 10,
 } as const;

@@ -62,6 +62,9 @@ export interface AgentDeps {
 /** Settings of a mount that are the asker's; `cacheFolder` is followed to where it leads. */
 export type MountRequest = Omit<MountSettings, "stateFolder" | "replacesDead">;
 
+/** Settings that may change while the drive is there. */
+type ChangedSettings = Partial<Pick<MountSettings, "cacheBytes" | "isKept" | "colleagues" | "colleaguesUpBytes">>;
+
 /** Drives that ended, and what of them is kept here, and sent when they are mounted at the same place again. */
 export interface DrivesEnded extends Unsent {
   unmounted: MountRecord[];
@@ -209,8 +212,9 @@ export class Agent {
   }
 
   /** Changes a drive's settings, for this mount and those after it. */
-  change({ settings }: Mount, change: Partial<Pick<MountSettings, "cacheBytes" | "isKept">>): void {
-    Object.assign(settings, change);
+  change(mount: Mount, change: ChangedSettings): void {
+    Object.assign(mount.settings, change);
+    if (change.colleagues !== undefined) mount.colleaguesChanged();
     this.#record();
   }
 
@@ -414,10 +418,20 @@ function placeOf({ settings: { url, mountpoint } }: WithSettings): MountRecord {
 
 function recordOf(mount: WithSettings): MountRecord {
   const { cacheFolder, cacheBytes, mapOwner, isAsync, unsentBytes, ...others } = mount.settings;
-  const { usesFsKit, usesNfs, secretPath, isKept, pause, pausedFolders } = others;
+  const { usesFsKit, usesNfs, secretPath, isKept, pause, pausedFolders, colleagues, colleaguesUpBytes } = others;
   const modes = { mapOwner, isAsync, unsentBytes, usesFsKit, usesNfs };
   return {
     ...placeOf(mount),
-    options: { cacheFolder, cacheBytes, ...modes, secretPath, isKept, pause, pausedFolders },
+    options: {
+      cacheFolder,
+      cacheBytes,
+      ...modes,
+      secretPath,
+      isKept,
+      pause,
+      pausedFolders,
+      colleagues,
+      colleaguesUpBytes,
+    },
   };
 }

@@ -44,6 +44,13 @@ export interface MountSettings {
   usesNfs?: boolean;
   /** Path of the server's secret where there is no TLS (W165); undefined: where this user's programs look. */
   secretPath?: string;
+  /**
+   * Other devices that use the volume may have what is cached here, and this one what they have: those of the same
+   * network, or everyone; undefined: off. May change while the drive is there.
+   */
+  colleagues?: "off" | "network" | "everyone";
+  /** Bytes a second that they get of this drive at the most; undefined: as much as the line takes. */
+  colleaguesUpBytes?: number;
   /** Mapped again after the agent has ended, until a person unmounts it. May change while the drive is there. */
   isKept?: boolean;
   /** Nothing crosses the line until it ends. May change while the drive is there. */
@@ -131,6 +138,8 @@ export interface Mount {
    * Takes the pause that the settings have now. Resolves when nothing crosses the line any more, or all may again.
    */
   pauseChanged(): Promise<void>;
+  /** Takes what the settings say of colleagues now. */
+  colleaguesChanged(): void;
   /** Pauses a folder or file by its path in the drive, which is written down over a restart. @throws NotFound */
   pauseFolder(path: string, pause: Pause): Promise<void>;
   /** @returns false where that is not paused by itself. */

@@ -9,6 +9,8 @@ import type { Clock, Dialer, Disk, DiskRoot, Executor } from "@runnel/shared";
 import type { Logger } from "pino";
 import { AgentHome, volumeOf } from "./control/index.ts";
 import { openCache } from "./cache/content-cache.ts";
+import type { DeviceAtHome } from "./colleagues/colleagues.ts";
+import { deviceAtHome } from "./colleagues/device-at-home.ts";
 import { commonFolder, pathBelow } from "./cache/path-below.ts";
 import { openJournal } from "./journal/log-journal.ts";
 import { MountedVolume } from "./mounted-volume/mounted-volume.ts";
@@ -52,6 +54,8 @@ export interface MountEngines {
  */
 const OWN_SHARE = 2;
 let gate: DescriptorGate | undefined;
+/** One for all drives of the agent. */
+let device: DeviceAtHome | undefined;
 
 export async function openMount(
   settings: MountSettings,
@@ -61,7 +65,8 @@ export async function openMount(
   const clock = new RealClock();
   gate ??= new DescriptorGate(clock, Math.floor(descriptorLimit() / OWN_SHARE));
   const supplies = await suppliesOrNone(mountLog(log));
-  const servers = new KnownServers(new AgentHome().serversPath);
+  const home = new AgentHome();
+  const servers = new KnownServers(home.serversPath);
   const engines: MountEngines = {
     clock,
     executor: threadExecutor(),
@@ -75,6 +80,13 @@ export async function openMount(
     isReadOnly: servers.isReadOnly(settings.url),
     token: () => servers.tokenFor(settings.url),
     rightChanged: (isNowReadOnly) => servers.learnRight(settings.url, isNowReadOnly),
+    device: (device ??= deviceAtHome({
+      home: home.folder,
+      disk: engines.disk,
+      clock,
+      executor: engines.executor,
+      software: `Runnel ${VERSION}`,
+    })),
   });
   const attached = supplies?.attach((source) => mount.sources.add(source));
   void mount.ended.then(() => attached?.[Symbol.dispose]());
@@ -95,7 +107,7 @@ async function suppliesOrNone(log: LogSupplies): Promise<Supplies | undefined> {
 export async function openMountWith(
   { clock, executor, disk, dialer, boot, newInstance, ...engines }: MountEngines,
   settings: MountSettings,
-  { isReadOnly, token, rightChanged }: Pick<MountDeps, "isReadOnly" | "token" | "rightChanged">,
+  { isReadOnly, token, rightChanged, device: own }: Pick<MountDeps, "isReadOnly" | "token" | "rightChanged" | "device">,
 ): Promise<Mount> {
   const volume = volumeOf(new URL(settings.url));
   const ofBoot = boot === undefined ? {} : { boot };
@@ -168,6 +180,7 @@ export async function openMountWith(
       ...(token === undefined ? {} : { token }),
       isReadOnly,
       ...(rightChanged === undefined ? {} : { rightChanged }),
+      ...(own === undefined ? {} : { device: own }),
       executor,
       drive,
       replica,

@@ -181,6 +181,8 @@ export class FakeMount implements Mount {
     return { files: 3, bytes: 4096, filesInUse: 1, filesPinned: 2 };
   }
 
+  colleaguesChanged(): void {}
+
   async pauseChanged(): Promise<void> {}
 
   async unmount(force: boolean): Promise<Unsent> {

@@ -2,7 +2,7 @@
 import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import type { Clock, Disk, TlsIdentity } from "@runnel/shared";
-import { fingerprintOf } from "@runnel/shared";
+import { fingerprintOf, hasOwnIdentity, ownIdentity } from "@runnel/shared";
 import { AuditLog } from "../audit/audit-log.ts";
 import { type RecordedSettings, recordChanges } from "../audit/recorded-settings.ts";
 import { People } from "./people.ts";
@@ -11,10 +11,10 @@ import { ServingLock } from "../volume/serving-lock.ts";
 import { DeviceRegistry } from "./device-registry.ts";
 import { givenIdentity, vouchesForItself } from "./given-identity.ts";
 import { OWN_FOLDER } from "./own-folder.ts";
-import { hasOwnIdentity, ownIdentity } from "./own-identity.ts";
 
 const PRIVATE_MODE = 0o700;
 const NOTE = "serving";
+const OWNER = { name: "Runnel server", loss: "all devices need new invites" };
 
 export interface Security {
   /** Identity for TLS; undefined when nobody has been invited yet. */
@@ -69,7 +69,7 @@ export async function openSecurity(
     // Once: two that are invited at the same moment are told of the same key.
     const makeIdentity = async (): Promise<void> => {
       try {
-        identity ??= await ownIdentity(root, hostname);
+        identity ??= await ownIdentity(root, { hostname, ...OWNER });
       } finally {
         making = undefined;
       }

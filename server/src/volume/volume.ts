@@ -1,8 +1,9 @@
 // A volume: one served folder with its log, meta store, content store and feed, and what may be done with them. What
 // opening it makes of its log and meta store is recover.ts.
-import type { Clock, DiskRoot, Executor, Log, Timer, VersionId } from "@runnel/shared";
+import type { Clock, DiskRoot, Executor, Log, Recipe, Timer, VersionId } from "@runnel/shared";
 import { ROOT_NODE, RunnelError, isRunnelError, openLog } from "@runnel/shared";
 import type { ContentEngine, ContentStore, SalvageReport } from "../content/content-store.ts";
+import { Colleagues } from "../colleagues/colleagues.ts";
 import type { PlacesOf } from "../feed/ancestors.ts";
 import { type AttachedBefore, Feed } from "../feed/feed.ts";
 import type { Holder } from "../feed/holder.ts";
@@ -83,6 +84,7 @@ export class Volume {
   readonly usage: VolumeUsage;
   readonly conflicts: ClientConflicts;
   readonly laterChanges: LaterChanges;
+  readonly colleagues: Colleagues;
   private readonly queue: CommitQueue;
   readonly #indexer: ChunkIndexer;
   readonly #keeper: LogKeeper;
@@ -128,6 +130,8 @@ export class Volume {
     this.recipes = new RecipeCache(opened.meta);
     const { meta, content, feed } = this;
     this.laterChanges = new LaterChanges(meta);
+    const recipe = (version: VersionId): Promise<Recipe | undefined> => this.recipes.get(version);
+    this.colleagues = new Colleagues({ clock: this.clock, epoch: this.epoch, recipe });
     this.#history = opened.history;
     this.conflicts = new ClientConflicts({
       meta,

@@ -230,6 +230,15 @@ export class Attachment implements FeedSender {
     if (this.hearsOfNotices) this.tell(["noticed"]);
   }
 
+  /** A device that colleagues may have let in has lost its right: whoever announced knows the item (W198). */
+  shutOut(key: Uint8Array): void {
+    this.tell(["shutOut", key]);
+  }
+
+  colleagues(areThere: boolean): void {
+    this.tell(["colleagues", areThere]);
+  }
+
   recall(folder: number): void {
     this.tell(["recall", folder]);
   }

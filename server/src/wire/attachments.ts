@@ -127,6 +127,7 @@ export class Attachments {
   async detach(id: number): Promise<void> {
     const attachment = this.#attachments.get(id);
     this.#attachments.delete(id);
+    attachment?.volume.colleagues.left(attachment);
     if (attachment?.isCurrent !== true) return;
     const { volume, instance, holder } = attachment;
     volume.feed.detach(holder, true);
@@ -163,6 +164,7 @@ export class Attachments {
   #lost(id: number): void {
     const attachment = this.#attachments.get(id);
     this.#attachments.delete(id);
+    attachment?.volume.colleagues.left(attachment);
     if (attachment?.isCurrent === true) attachment.volume.feed.detach(attachment.holder, false);
   }
 

@@ -272,6 +272,7 @@ export class ConnectionHandler {
       volume: attachment.volume,
       channel,
       sending: this.sending,
+      address: this.address,
       detach: () => this.attachments.detach(id),
     };
     const answer = (): Promise<void> => serveRequest(name, request, call);

@@ -20,6 +20,7 @@ export interface CutOffDeps {
 export function cutOff(device: Device, { handlers, volumes, warn }: CutOffDeps): void {
   for (const handler of handlers) if (handler.deviceId === device.id) handler.revoke();
   for (const volume of volumes) {
+    volume.colleagues.shutOut(device.id);
     forgetHolders(device, volume, warn);
     dropUploads(device, volume, warn);
   }
@@ -32,7 +33,10 @@ export function rightChanged(device: Device, name: string, { handlers, volumes, 
   const volume = volumes.find((each) => each.name === name);
   if (volume === undefined) return;
   const right = rightOn(device, name);
-  if (right === undefined) forgetHolders(device, volume, warn);
+  if (right === undefined) {
+    volume.colleagues.shutOut(device.id);
+    forgetHolders(device, volume, warn);
+  }
   if (right === "write") volume.uploads.restore(device.id);
   else dropUploads(device, volume, warn);
 }

@@ -46,6 +46,8 @@ export const TOUCHED_BY: TouchedBy = {
   settle: undefined,
   whenApplied: undefined,
   openers: undefined,
+  announce: undefined,
+  locate: undefined,
 };
 
 /** @returns undefined for a request of nothing that changes. */

@@ -4,9 +4,16 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { type DiskRoot, SimulatedClock, SimulatedDisk, fingerprintOf, readWhole, replaceWhole } from "@runnel/shared";
+import {
+  type DiskRoot,
+  SimulatedClock,
+  SimulatedDisk,
+  fingerprintOf,
+  ownIdentity,
+  readWhole,
+  replaceWhole,
+} from "@runnel/shared";
 import { givenIdentity, vouchesForItself } from "../../src/auth/given-identity.ts";
-import { ownIdentity } from "../../src/auth/own-identity.ts";
 import { newAuthority, signedBy } from "./certificates.ts";
 
 let disk: SimulatedDisk;
@@ -17,19 +24,20 @@ beforeEach(async () => {
   root = await disk.openRoot("/data/_server", { permissions: 0o700 });
 });
 
+const OWNER = { hostname: "files", name: "Runnel server", loss: "all devices need new invites" };
 const printOf = (pem: string): string => fingerprintOf(new X509Certificate(pem));
 
 describe("the server's own key", () => {
   test("[F90] is made once, kept from others, and the same after a power cut", async () => {
-    const first = await ownIdentity(root, "files");
+    const first = await ownIdentity(root, OWNER);
     expect((await root.stat("key.pem")).mode & 0o777).toBe(0o600);
     disk.crash();
     root = await disk.openRoot("/data/_server", { permissions: 0o700 });
-    expect(await ownIdentity(root, "files")).toEqual(first);
+    expect(await ownIdentity(root, OWNER)).toEqual(first);
   });
 
   test("[F90] vouches for itself, for this machine's name, without an end", async () => {
-    const identity = await ownIdentity(root, "files");
+    const identity = await ownIdentity(root, OWNER);
     const certificate = new X509Certificate(identity.certificate);
     expect(vouchesForItself(identity)).toBe(true);
     expect(certificate.subjectAltName).toBe("DNS:files, DNS:localhost");
@@ -38,20 +46,20 @@ describe("the server's own key", () => {
   });
 
   test("[F90] stays when its certificate is lost, or another key's: invites name the key", async () => {
-    const first = await ownIdentity(root, "files");
+    const first = await ownIdentity(root, OWNER);
     await root.removeFile("certificate.pem");
-    const second = await ownIdentity(root, "renamed");
+    const second = await ownIdentity(root, { ...OWNER, hostname: "renamed" });
     expect(second.key).toBe(first.key);
     expect(printOf(second.certificate)).toBe(printOf(first.certificate));
     const strange = await signedBy(await newAuthority(), { dns: ["x"] });
     await replaceWhole(root, "certificate.pem", strange.certificate);
-    expect(printOf((await ownIdentity(root, "files")).certificate)).toBe(printOf(first.certificate));
+    expect(printOf((await ownIdentity(root, OWNER)).certificate)).toBe(printOf(first.certificate));
   });
 
   test.each(["key.pem", "certificate.pem"])("[F90] is not made anew when %s is damaged", async (name) => {
-    await ownIdentity(root, "files");
+    await ownIdentity(root, OWNER);
     await replaceWhole(root, name, "-----BEGIN NOTHING-----");
-    await expect(ownIdentity(root, "files")).rejects.toMatchObject({ kind: "Corrupt" });
+    await expect(ownIdentity(root, OWNER)).rejects.toMatchObject({ kind: "Corrupt" });
     expect(await readWhole(root, name)).toBe("-----BEGIN NOTHING-----");
   });
 });
@@ -74,7 +82,7 @@ describe("a certificate of an administrator's own", () => {
   });
 
   test("is refused in one sentence when it is none, or has another key", async () => {
-    const [one, two] = [await ownIdentity(root, "a"), await signedBy(await newAuthority(), { dns: ["b"] })];
+    const [one, two] = [await ownIdentity(root, OWNER), await signedBy(await newAuthority(), { dns: ["b"] })];
     const certificate = write("one.pem", one.certificate);
     const ofTwo = write("two-key.pem", two.key);
     const nothing = write("nothing.pem", "nothing");

@@ -13,10 +13,10 @@ import {
   WsAcceptor,
   WsDialer,
   fingerprintOf,
+  ownIdentity,
 } from "@runnel/shared";
 import { linkContract } from "@runnel/shared/test/contracts/link-contract.ts";
 import { tempSecrets } from "@runnel/shared/test/host/local/temp-secrets.ts";
-import { ownIdentity } from "../../src/auth/own-identity.ts";
 import { newAuthority, signedBy } from "./certificates.ts";
 import type { Authority } from "./certificates.ts";
 
@@ -28,7 +28,11 @@ const listeners: { close(): unknown }[] = [];
 
 async function newIdentity(): Promise<TlsIdentity> {
   const disk = new SimulatedDisk({ clock: new SimulatedClock(), seed: 1 });
-  return ownIdentity(await disk.openRoot("/data", { permissions: 0o700 }), "files");
+  return ownIdentity(await disk.openRoot("/data", { permissions: 0o700 }), {
+    hostname: "files",
+    name: "Runnel server",
+    loss: "",
+  });
 }
 
 afterAll(remove);

@@ -67,12 +67,13 @@ async function secured(
 ): Promise<TLSSocket> {
   const place = placeOf(address);
   const host = unbracketed(address.host);
-  const { fingerprint, authorities } = trust;
+  const { fingerprint, authorities, own } = trust;
   const stream = connectTls({
     socket: tcp,
     minVersion: "TLSv1.3",
     ALPNProtocols: ["http/1.1"],
     host,
+    ...(own === undefined ? {} : { key: own.key, cert: own.certificate }),
     ...(isIP(host) === 0 ? { servername: host } : {}),
     ...(fingerprint === undefined
       ? { ca: authorities === undefined ? systemAuthorities() : [...systemAuthorities(), authorities] }

@@ -29,6 +29,8 @@ export interface Link {
    * instead.
    */
   readonly ownerProof?: string | undefined;
+  /** Fingerprint (32 bytes) of a key that the other end of a TLS connection has proved to have, where it was asked to. */
+  readonly peerKey?: Uint8Array | undefined;
   /**
    * From now on the link breaks when so many further bytes arrive, the carrier's own included; undefined: no more
    * limit. For whoever is not known yet.

@@ -19,6 +19,8 @@ import type { Acceptor, Link, Listener } from "./link.ts";
 import { NONCE_HEADER, PROOF_HEADER, meet } from "./local/local-proof.ts";
 import { LocalSecrets } from "./local/local-secrets.ts";
 import { isLoopback } from "./dial/server-address.ts";
+import { fingerprintOf } from "./dial/server-trust.ts";
+import type { TlsIdentity } from "./identity/tls-identity.ts";
 import { HTTP_UPGRADE_REQUIRED, SOCKET_OPTIONS, WIRE_PATH, WIRE_SUBPROTOCOL, WsLink } from "./ws-link.ts";
 
 const CLOSE_GOING_AWAY = 1001;
@@ -27,13 +29,6 @@ const HTTP_FORBIDDEN = 403;
 const LOOK_MS = 1_000;
 /** Interval in which the secret's file is made again if somebody has swept it away. */
 const KEEP_EVERY_MS = 10_000;
-
-/** PEM. */
-export interface TlsIdentity {
-  key: string;
-  /** With the chain that leads to its authority, if it has one. */
-  certificate: string;
-}
 
 /** Limits on the connections at once: on all, and on those that have asked for nothing yet. */
 export interface Room {
@@ -47,6 +42,8 @@ export interface Callers {
   secrets?: LocalSecrets;
   /** Asked for while there is none; left out: nobody comes with TLS. */
   identity?(): TlsIdentity | undefined;
+  /** Asks who comes with TLS for a certificate, whoever has signed it: its key tells one from another. */
+  asksForKeys?: boolean;
   /** Answers browsers that come with TLS; undefined, or left out: they are told that there is no page. */
   pages?(): PageAnswers | undefined;
 }
@@ -99,7 +96,9 @@ export class WsAcceptor implements Acceptor {
         upgrades.handleUpgrade(request, stream, head, (socket) => {
           const { tcp, opened } = front.below(stream);
           opened();
-          accept(new WsLink(socket, { stream, tcp }, false, proofs.get(request)));
+          accept(
+            new WsLink(socket, { stream, tcp }, false, { ownerProof: proofs.get(request), peerKey: keyOf(stream) }),
+          );
         });
       });
     const front = frontDoor(this.#doors(takesUpgrades), new Crowd(this.#room.unopened));
@@ -133,12 +132,12 @@ export class WsAcceptor implements Acceptor {
   }
 
   #doors(takesUpgrades: (door: HttpServer) => HttpServer): Doors {
-    const { secrets, identity, pages } = this.#callers;
+    const { secrets, identity, pages, asksForKeys = false } = this.#callers;
     return {
       plain: secrets === undefined ? undefined : takesUpgrades(withTimeouts(createPlainServer(REQUEST_TIMEOUTS))),
       secure: () => {
         const known = identity?.();
-        return known === undefined ? undefined : takesUpgrades(secureDoor(known, pages));
+        return known === undefined ? undefined : takesUpgrades(secureDoor(known, asksForKeys, pages));
       },
     };
   }
@@ -159,9 +158,10 @@ const REQUEST_TIMEOUTS = {
   connectionsCheckingInterval: LOOK_MS,
 };
 
-function secureDoor({ key, certificate }: TlsIdentity, pages: Callers["pages"]): HttpServer {
+function secureDoor({ key, certificate }: TlsIdentity, asksForKeys: boolean, pages: Callers["pages"]): HttpServer {
   const door = createSecureServer({
     ...REQUEST_TIMEOUTS,
+    ...(asksForKeys ? { requestCert: true, rejectUnauthorized: false } : {}),
     key,
     cert: certificate,
     minVersion: "TLSv1.3",
@@ -186,6 +186,12 @@ function withTimeouts(door: HttpServer, pages?: Callers["pages"]): HttpServer {
   // It is handed its connections; its timers begin as if it listened.
   door.emit("listening");
   return door;
+}
+
+/** Fingerprint of the key that a client has shown with TLS; undefined for one that was asked for none. */
+function keyOf(stream: Duplex): Uint8Array | undefined {
+  const certificate = stream instanceof TLSSocket ? stream.getPeerX509Certificate() : undefined;
+  return certificate && new Uint8Array(Buffer.from(fingerprintOf(certificate), "base64url"));
 }
 
 function isSecure({ socket }: IncomingMessage): boolean {

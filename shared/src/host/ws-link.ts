@@ -39,9 +39,12 @@ export const SOCKET_OPTIONS = {
   closeTimeout: CLOSE_MS_MAX,
 } as const;
 
+type PeerProofs = Pick<Link, "ownerProof" | "peerKey">;
+
 export class WsLink implements Link {
   readonly remoteAddress: string;
   readonly ownerProof: string | undefined;
+  readonly peerKey: Uint8Array | undefined;
   readonly #socket: WebSocket;
   readonly #inbox = new LinkInbox();
   readonly #stream: Socket;
@@ -52,9 +55,10 @@ export class WsLink implements Link {
   #receivedMax = Infinity;
   #failure = "";
 
-  constructor(socket: WebSocket, { stream, tcp }: Carrier, isMasking: boolean, ownerProof?: string) {
+  constructor(socket: WebSocket, { stream, tcp }: Carrier, isMasking: boolean, proofs: PeerProofs = {}) {
     this.#socket = socket;
-    this.ownerProof = ownerProof;
+    this.ownerProof = proofs.ownerProof;
+    this.peerKey = proofs.peerKey;
     this.#stream = stream;
     this.#isMasking = isMasking;
     this.#tcp = tcp;
@@ -237,7 +241,7 @@ function upgrade(carrier: Carrier, place: string, meeting: Meeting | undefined, 
       if (meeting !== undefined && ownerProof === undefined) return fail(unproved(place));
       ending.removeEventListener("abort", abort);
       socket.removeAllListeners();
-      resolve(new WsLink(socket, carrier, true, ownerProof));
+      resolve(new WsLink(socket, carrier, true, { ownerProof }));
     });
   });
 }

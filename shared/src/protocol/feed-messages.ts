@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { LIMITS } from "../limits.ts";
 import { NODE_LIMIT } from "../model/node.ts";
-import { bytes, change, nodeId, versionId } from "./fields.ts";
+import { bytes, change, keyDigest, nodeId, versionId } from "./fields.ts";
 import { count, counts } from "./numbers.ts";
 
 /**
@@ -53,7 +53,9 @@ export type Difference = z.output<typeof difference>;
  * length]…]] (bytes of a version that this client committed, asked for once more) · ["granted", k, whether this
  * instance has had it without a break, folder that it is on] · ["refused", k, retryAfterMs] · ["recall", node] (the
  * write lease on it is asked back) · ["others", k, [folder…]] (all that write leases of others are on: nothing is
- * promised of what is below) · ["noticed"] (the notices of the status are others now).
+ * promised of what is below) · ["noticed"] (the notices of the status are others now) · ["shutOut",
+ * key] (the device with that key has lost its right) · ["colleagues", whether
+ * there are any who can be reached].
  */
 export const FEED_FROM_SERVER = z.union([
   z.tuple([z.literal("changes"), z.array(change).max(4096), counts(4096).optional()]),
@@ -68,5 +70,7 @@ export const FEED_FROM_SERVER = z.union([
   z.tuple([z.literal("recall"), nodeId]),
   z.tuple([z.literal("others"), count, counts(LIMITS.writeLeases, NODE_LIMIT - 1)]),
   z.tuple([z.literal("noticed")]),
+  z.tuple([z.literal("shutOut"), keyDigest]),
+  z.tuple([z.literal("colleagues"), z.boolean()]),
 ]);
 export type FeedFromServer = z.output<typeof FEED_FROM_SERVER>;

@@ -42,6 +42,8 @@ export const name = z.string().min(1);
 /** A name that the server tells of goes to the kernel as it is. */
 export const listedName = name.refine((word) => nameFault(word) === undefined, "not a name");
 export const bytes: z.ZodType<Uint8Array, Uint8Array> = z.instanceof(Uint8Array);
+/** SHA-256 of a public key, or a key of that length. */
+export const keyDigest = bytes.refine(({ length }) => length === 32, "not 32 bytes");
 export const mode = z.int().min(0).max(0o7777);
 export const id32 = z
   .int()

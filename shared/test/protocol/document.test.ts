@@ -12,6 +12,7 @@ import { checkPredicate } from "../../src/model/predicate.ts";
 import { FRAME } from "../../src/protocol/frame.ts";
 import { FIELD_NAMES } from "../../src/protocol/keys.ts";
 import { FEED_FROM_CLIENT, FEED_FROM_SERVER } from "../../src/protocol/feed-messages.ts";
+import { GET_CHUNKS } from "../../src/protocol/requests/colleagues.ts";
 import { REQUESTS } from "../../src/protocol/requests/index.ts";
 import { FETCH_ITEM, FIND_GET_ITEM } from "../../src/protocol/requests/read.ts";
 import { STATUS_ITEM } from "../../src/protocol/requests/status-items.ts";
@@ -56,6 +57,7 @@ const FORMS: Record<string, z.ZodType> = {
     ]),
   ),
   ...checkedLater,
+  "getChunks-request": GET_CHUNKS,
   "status-item": knownEntries.pipe(STATUS_ITEM),
   "feed-from-client": FEED_FROM_CLIENT,
   "feed-from-server": FEED_FROM_SERVER,

@@ -80,6 +80,8 @@ export interface Cache {
   byOid(oid: Uint8Array): CachedContent | undefined;
   /** Newest cached versions of a node, newest first. */
   versionsOf(node: number): CachedContent[];
+  /** Lists contents of versions that have a recipe and more than so many bytes, the one used last first. */
+  lately(countMax: number, aboveBytes: number): CachedContent[];
   /**
    * Makes a new, empty sparse file of that size; holds the present content of that version where there is one of that
    * size. @throws NoSpace.

@@ -116,6 +116,10 @@ class ContentCache implements Cache {
     return [...this.#rows.versionsOf.all(node)].flatMap(({ id }) => this.#contents.get(id)?.view() ?? []);
   }
 
+  lately(countMax: number, aboveBytes: number): CachedContent[] {
+    return [...this.#rows.lately.all(aboveBytes, countMax)].flatMap(({ id }) => this.#contents.get(id)?.view() ?? []);
+  }
+
   async create(version: VersionId, sizeBytes: number): Promise<Hold> {
     for (;;) {
       this.#assertOpen("make cached content");

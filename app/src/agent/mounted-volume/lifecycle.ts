@@ -3,6 +3,7 @@ import type { DriveNotice } from "@runnel/native/drive";
 import { type Change, ROOT_NODE } from "@runnel/shared";
 import type { NodeReserve } from "../changes/node-reserve.ts";
 import type { WriteBack } from "../changes/write-back.ts";
+import type { Colleagues } from "../colleagues/colleagues.ts";
 import type { Contents } from "../drive/contents.ts";
 import type { FeedApplier } from "../drive/feed-applier.ts";
 import type { RequestHandler } from "../drive/request-handler.ts";
@@ -52,6 +53,7 @@ export interface LifecycleDeps extends MountDeps {
   folderPauses: FolderPauses;
   incidents: Incidents;
   conflicts: Conflicts;
+  colleagues: Colleagues;
   watch: MountWatch;
 }
 
@@ -175,6 +177,7 @@ export class Lifecycle {
     writeBack.linked(isConnected);
     if (!isConnected) {
       subscriptions.disconnected();
+      this.deps.colleagues.disconnected();
       if (this.wasConnected) log(`offline: ${why}`);
       // A person knows of what that person asked for.
       const isOutage = !this.isEnding && !this.deps.session.isSuspended;
@@ -189,6 +192,7 @@ export class Lifecycle {
     subscriptions.connected();
     volumeSpace.refresh();
     this.deps.conflicts.connected();
+    this.deps.colleagues.changed();
     pins.connected();
     if (writeBack.isOn && !this.deps.session.mayOnlyRead)
       this.deps.nodeReserve
@@ -248,11 +252,13 @@ export class Lifecycle {
     await commits.idle();
     writeBack.outbox.close();
     const pinsClosed = pins.close();
+    const colleaguesClosed = this.deps.colleagues.close();
     readAhead.close();
     subscriptions.close();
     unsent.close();
     await session.close();
     await pinsClosed;
+    await colleaguesClosed;
     watch.transfers.close();
     await release();
     this.end.resolve(reason);

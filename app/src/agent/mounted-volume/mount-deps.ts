@@ -2,6 +2,7 @@
 import type { Drive } from "@runnel/native/drive";
 import type { Clock, Dialer, DiskRoot, Executor } from "@runnel/shared";
 import type { Cache } from "../cache/cache.ts";
+import type { DeviceAtHome } from "../colleagues/colleagues.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { MountSettings } from "../mount.ts";
 import type { PinList } from "../pins/pin-list.ts";
@@ -28,6 +29,8 @@ export interface MountDeps {
   token?(): string | undefined;
   /** The drive is opened so. */
   isReadOnly: boolean;
+  /** Left out where colleagues are not to be had. */
+  device?: DeviceAtHome;
   /** Called when the server lets this device do something else than before. */
   rightChanged?(isReadOnly: boolean): void;
   /** Takes what a person may want to know later. */

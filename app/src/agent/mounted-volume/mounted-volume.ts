@@ -181,6 +181,10 @@ export class MountedVolume implements Mount {
     return this.deps.drivePause.changed();
   }
 
+  colleaguesChanged(): void {
+    this.deps.colleagues.changed();
+  }
+
   async pauseFolder(path: string, pause: Pause): Promise<void> {
     const node = await this.nodeAt("pause", path);
     this.deps.folderPauses.pause(path, { node, epoch: this.deps.lifecycle.epoch }, pause);

@@ -7,6 +7,7 @@ import { NodeReserve } from "../changes/node-reserve.ts";
 import { OwnChanges } from "../changes/own-changes.ts";
 import { refusalSentence } from "../changes/refusal.ts";
 import { WriteBack } from "../changes/write-back.ts";
+import { Colleagues } from "../colleagues/colleagues.ts";
 import { thisSystem } from "../control/host/this-system.ts";
 import { Contents } from "../drive/contents.ts";
 import { EarlyNames } from "../drive/early-names.ts";
@@ -87,6 +88,8 @@ export function wire(deps: MountDeps) {
       granted: (folder, isContinued) => writeBack.granted(folder, isContinued),
       leaseLost: () => writeBack.leaseLost(),
       noticed: () => conflicts.changed(),
+      shutOut: (key) => colleagues.shutOut(key),
+      colleagues: (areThere) => colleagues.areThere(areThere),
       recalled: (folder) => writeBack.recalled(folder),
       lack: (version, offset, length) => reading.transfer.bytesOfCommitted(version, offset, length),
       link: (isConnected, why) => lifecycle.linked(isConnected, why),
@@ -186,6 +189,8 @@ export function wire(deps: MountDeps) {
     likelyBases,
     epoch: () => lifecycle.epoch,
     saved: (version, sizeBytes) => {
+      const content = cache.find(version);
+      if (content !== undefined) colleagues.stored(content.id);
       reading.subscriptions.made(version);
       answering.volumeSpace.saved(sizeBytes);
     },
@@ -198,13 +203,15 @@ export function wire(deps: MountDeps) {
   const answering = wireAnswering({ ...deps, ...connection, ...reading, ...saving, writeBack, likelyBases, problem });
   const folderList = new FolderList({ ...deps, pins, pauses });
   const { session, watch } = connection;
+  const colleagues = new Colleagues({ ...deps, session, sources, epoch: () => lifecycle.epoch });
+  reading.transfer.downloads.onStored((id) => colleagues.stored(id));
   const drivePause = new DrivePause({ ...deps, session, happened });
   const conflicts = new Conflicts({
     session,
     added: ({ path, by }) => watch.happened("conflict", path, by),
     log: deps.log,
   });
-  const views = { pins, drivePause, folderPauses: pauses, folderList, incidents, conflicts };
+  const views = { pins, drivePause, folderPauses: pauses, folderList, incidents, conflicts, colleagues };
   const services = { ...connection, ...reading, ...saving, ...answering, ...views, writeBack };
   const lifecycle = new Lifecycle({ ...deps, ...services });
   return { ...services, lifecycle };

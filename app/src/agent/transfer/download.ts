@@ -90,7 +90,7 @@ export class Downloads {
   readonly #transfers: Transfers;
   readonly #pauses: Passages;
   readonly #sources: Sources;
-  #stored: (id: number) => void = () => {};
+  readonly #listeners: ((id: number) => void)[] = [];
 
   constructor(deps: DownloadsDeps) {
     this.#pauses = deps.pauses;
@@ -106,7 +106,11 @@ export class Downloads {
 
   /** `stored` is called with the content's id whenever some of it has come. */
   onStored(stored: (id: number) => void): void {
-    this.#stored = stored;
+    this.#listeners.push(stored);
+  }
+
+  #stored(id: number): void {
+    for (const stored of this.#listeners) stored(id);
   }
 
   /** Resolves when the range is here, though it may be unverified. @throws as `ensure`. */

@@ -90,6 +90,12 @@ function takeFeedItem(
     case "noticed":
       events.noticed?.();
       return;
+    case "shutOut":
+      events.shutOut?.(item[1]);
+      return;
+    case "colleagues":
+      events.colleagues?.(item[1]);
+      return;
     case "recall":
       writeLeases.recall(item[1]);
       return;

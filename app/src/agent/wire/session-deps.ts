@@ -22,6 +22,10 @@ export interface SessionEvents {
   leaseLost(): void;
   /** The notices of the volume's status are others now. */
   noticed(): void;
+  /** A device that colleagues may have let in has lost its right: by the fingerprint of its key. */
+  shutOut(key: Uint8Array): void;
+  /** There are colleagues who can be reached, or none any more. */
+  colleagues(areThere: boolean): void;
   /** A write lease is asked back: resolves when all that programs were told of in the folder has been sent. */
   recalled(folder: number): Promise<void>;
   /** The line's silence, after which reads go without an answer, has changed. */

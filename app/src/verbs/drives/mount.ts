@@ -10,6 +10,9 @@ import { absolutePath, addVerb } from "../../cli/verb.ts";
 import { notFromPage, text } from "../schemas.ts";
 import { agentVerb } from "../verb.ts";
 
+/** Devices that a drive may share its cache with. */
+export const COLLEAGUES = ["off", "network", "everyone"] as const;
+
 export const mountSchemas = {
   asks: z.object({
     url: text,
@@ -27,6 +30,10 @@ export const mountSchemas = {
     usesNfs: z.boolean().optional(),
     /** Path of the server's secret, without TLS. */
     secret: text.optional(),
+    /** Share what is cached with other devices that use the volume; undefined: as before, at first not. */
+    colleagues: z.enum(COLLEAGUES).optional(),
+    /** Bytes a second that they get at the most. */
+    colleaguesUpBytes: z.int().min(1).optional(),
     /** Map it again after the agent has ended; undefined: as before, at first not. */
     keep: z.boolean().optional(),
   }),
@@ -38,10 +45,11 @@ const CACHE_BYTES = 20 * 1024 ** 3;
 
 interface MountOptions extends Omit<
   z.input<typeof mountSchemas.asks>,
-  "url" | "mountpoint" | "cacheBytes" | "unsentBytes" | "usesFsKit" | "usesNfs"
+  "url" | "mountpoint" | "cacheBytes" | "unsentBytes" | "usesFsKit" | "usesNfs" | "colleaguesUpBytes"
 > {
   cacheSize?: number;
   unsentSize?: number;
+  colleaguesUp?: number;
   fskit?: boolean;
   nfs?: boolean;
 }
@@ -74,6 +82,12 @@ export const mount = agentVerb(mountSchemas, {
         "async: how much may wait here to be sent (default: 20G, or half the disk)",
         parseSize,
       )
+      .addOption(
+        program
+          .createOption("--colleagues <who>", "share what is cached with others who use the volume (default: off)")
+          .choices(COLLEAGUES),
+      )
+      .option("--colleagues-up <size>", "how much they get a second at the most: 500K, 5M (default: all)", parseSize)
       .option("--keep", "map it again after a restart, with the desktop app or runnel reconnect, until you unmount it")
       .option("--map-owner", "show everything as yours, whoever owns it on the server (default, but for root)")
       .option("--no-map-owner", "show the owners that the server has")
@@ -88,8 +102,9 @@ export const mount = agentVerb(mountSchemas, {
           .conflicts("fskit"),
       )
       .action(async (url: string, mountpoint: string, options: MountOptions) => {
-        const { cacheSize: cacheBytes, unsentSize: unsentBytes, fskit: usesFsKit, nfs: usesNfs, ...others } = options;
-        const asked = { url, mountpoint, cacheBytes, unsentBytes, usesFsKit, usesNfs, ...others };
+        const { cacheSize: cacheBytes, unsentSize: unsentBytes, fskit: usesFsKit, nfs: usesNfs, ...rest } = options;
+        const { colleaguesUp: colleaguesUpBytes, ...others } = rest;
+        const asked = { url, mountpoint, cacheBytes, unsentBytes, usesFsKit, usesNfs, colleaguesUpBytes, ...others };
         const result = await askAgent("mount", mountSchemas, asked);
         output.result(result, () => mountedLines(result.mount));
       });
@@ -108,6 +123,8 @@ export async function mountAsAsked(agent: Agent, asked: z.output<typeof mountSch
   const before = agent.recordAt(url, mountpoint)?.options;
   const secretPath = secret ?? before?.secretPath;
   const unsentBytes = asked.unsentBytes ?? before?.unsentBytes;
+  const colleagues = asked.colleagues ?? before?.colleagues;
+  const colleaguesUpBytes = asked.colleaguesUpBytes ?? before?.colleaguesUpBytes;
   return agent.mount({
     url,
     mountpoint,
@@ -120,6 +137,8 @@ export async function mountAsAsked(agent: Agent, asked: z.output<typeof mountSch
     isKept: keep ?? before?.isKept ?? false,
     ...(secretPath === undefined ? {} : { secretPath }),
     ...(unsentBytes === undefined ? {} : { unsentBytes }),
+    ...(colleagues === undefined ? {} : { colleagues }),
+    ...(colleaguesUpBytes === undefined ? {} : { colleaguesUpBytes }),
     ...(before?.pause === undefined ? {} : { pause: before.pause }),
     ...(before?.pausedFolders === undefined ? {} : { pausedFolders: before.pausedFolders }),
   });

@@ -7,6 +7,7 @@ import { parseSize } from "../../cli/size.ts";
 import { absolutePath, addVerb } from "../../cli/verb.ts";
 import { count, Place, text } from "../schemas.ts";
 import { agentVerb } from "../verb.ts";
+import { COLLEAGUES } from "./mount.ts";
 
 /** A cache that is smaller cannot hold what one read brings. */
 const CACHE_BYTES_MIN = 1024 ** 2;
@@ -16,17 +17,42 @@ const schemas = {
     mountpoint: text,
     cacheBytes: z.int().min(CACHE_BYTES_MIN).optional(),
     keep: z.boolean().optional(),
+    colleagues: z.enum(COLLEAGUES).optional(),
+    colleaguesUpBytes: z.int().min(1).optional(),
   }),
-  gives: z.object({ drive: Place.extend({ cacheLimitBytes: count, isKept: z.boolean() }) }),
+  gives: z.object({
+    drive: Place.extend({
+      cacheLimitBytes: count,
+      isKept: z.boolean(),
+      colleagues: z.enum(COLLEAGUES),
+      /** Null: as much as the line takes. */
+      colleaguesUpBytes: count.nullable(),
+    }),
+  }),
 };
+
+interface SetOptions {
+  cacheSize?: number;
+  keep?: boolean;
+  colleagues?: (typeof COLLEAGUES)[number];
+  colleaguesUp?: number;
+}
+
+const COLLEAGUES_WORDS = {
+  off: "It shares nothing with colleagues.",
+  network: "It shares what is cached with colleagues on this network.",
+  everyone: "It shares what is cached with all who use the volume.",
+} as const;
 
 export const set = agentVerb(schemas, {
   pageAsks: schemas.asks,
-  async handle(agent, { mountpoint, cacheBytes, keep: isKept }) {
+  async handle(agent, { mountpoint, cacheBytes, keep: isKept, colleagues, colleaguesUpBytes }) {
     const mount = await agent.mountAt("set", mountpoint);
     agent.change(mount, {
       ...(cacheBytes === undefined ? {} : { cacheBytes }),
       ...(isKept === undefined ? {} : { isKept }),
+      ...(colleagues === undefined ? {} : { colleagues }),
+      ...(colleaguesUpBytes === undefined ? {} : { colleaguesUpBytes }),
     });
     const { url, ...settings } = mount.settings;
     return {
@@ -35,6 +61,8 @@ export const set = agentVerb(schemas, {
         mountpoint: settings.mountpoint,
         cacheLimitBytes: settings.cacheBytes,
         isKept: settings.isKept === true,
+        colleagues: settings.colleagues ?? ("off" as const),
+        colleaguesUpBytes: settings.colleaguesUpBytes ?? null,
       },
     };
   },
@@ -43,19 +71,35 @@ export const set = agentVerb(schemas, {
     addVerb(program, "set", "Changes the settings of a drive, at once and for later.", [
       "set ~/Docs --cache-size 50G",
       "set ~/Docs --keep",
+      "set ~/Docs --colleagues network --colleagues-up 5M",
     ])
       .argument("<mountpoint>", "where the drive is", absolutePath)
       .option("--cache-size <size>", "how much cached contents may take, 1M at least: 500M, 20G", parseSize)
       .option("--keep", "map it again after a restart, with the desktop app or runnel reconnect, until you unmount it")
       .option("--no-keep", "do not")
-      .action(async (mountpoint: string, { cacheSize: cacheBytes, keep }: { cacheSize?: number; keep?: boolean }) => {
+      .addOption(
+        program
+          .createOption("--colleagues <who>", "share what is cached with others who use the volume, or do not")
+          .choices(COLLEAGUES),
+      )
+      .option("--colleagues-up <size>", "how much they get a second at the most: 500K, 5M", parseSize)
+      .action(async (mountpoint: string, { cacheSize: cacheBytes, colleaguesUp, ...others }: SetOptions) => {
         if (cacheBytes !== undefined && cacheBytes < CACHE_BYTES_MIN)
           throw new RunnelError("Invalid", "set", "A cache takes 1M at least.");
-        const result = await askAgent("set", schemas, { mountpoint, cacheBytes, keep });
-        const { cacheLimitBytes, isKept } = result.drive;
+        const result = await askAgent("set", schemas, {
+          mountpoint,
+          cacheBytes,
+          colleaguesUpBytes: colleaguesUp,
+          ...others,
+        });
+        const { cacheLimitBytes, isKept, colleagues, colleaguesUpBytes } = result.drive;
         output.result(result, () => [
           `${result.drive.mountpoint}: cached contents may take ${formatBytes(cacheLimitBytes)}.`,
           isKept ? "It is mapped again after a restart." : "It is not mapped again after a restart.",
+          COLLEAGUES_WORDS[colleagues],
+          ...(colleagues === "off" || colleaguesUpBytes === null
+            ? []
+            : [`They get ${formatBytes(colleaguesUpBytes)} a second of it at the most.`]),
         ]);
       });
   },

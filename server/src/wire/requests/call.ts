@@ -9,6 +9,8 @@ export interface Call {
   attachment: Attachment;
   volume: Volume;
   channel: Channel;
+  /** The client's address, as it shows here; "" where there is none. */
+  address: string;
   sending: Sending;
   /** Ends the attachment's use of the volume; its feed is still open then. */
   detach(): Promise<void>;

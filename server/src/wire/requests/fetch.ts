@@ -1,6 +1,6 @@
 // fetch: a version's recipe as a delta against what the client holds, and the chunks of a range that it lacks; raw
 // ranges of a file that has no recipe yet. One round trip ([W30]).
-import type { Channel, Recipe, RequestOf, SentResultOf, VersionId } from "@runnel/shared";
+import type { Channel, ChunkSpan, Recipe, RequestOf, SentResultOf, VersionId } from "@runnel/shared";
 import {
   DESCRIPTOR_BYTES,
   EMPTY_RECIPE,
@@ -9,6 +9,8 @@ import {
   RECIPE_LIST_BYTES,
   RunPacker,
   RunnelError,
+  chunkAt,
+  chunkOffsets,
   encodeRecipe,
   isDeltaWithin,
   recipeDeltaLists,
@@ -48,11 +50,21 @@ async function sendVersion(request: RequestOf<"fetch">, { attachment, volume, ch
     const isSaid = await sayVersion(open.sizeBytes, toSay, channel, sending);
     using live = attachment.transfers.fetch(request.version.node, open.sizeBytes, request.offset);
     const stream = new FetchStream(volume, channel, open, request, sending, live);
+    using told = recipe && volume.colleagues.sending(attachment, request.version, chunksOf(recipe, request));
+    stream.sent = (chunk) => told?.upTo(chunk);
     if (recipe === undefined) await stream.sendRaw();
     else await stream.sendChunks(recipe, held, isSaid || request.hasRecipe);
   } finally {
     await open.close();
   }
+}
+
+function chunksOf(recipe: Recipe, { offset, length }: RequestOf<"fetch">): ChunkSpan[] {
+  const sizeBytes = chunkOffsets(recipe).at(-1) ?? 0;
+  const end = Math.min(sizeBytes, offset + length);
+  if (offset >= end) return [];
+  const from = chunkAt(recipe, offset);
+  return [{ from, count: chunkAt(recipe, end - 1) + 1 - from }];
 }
 
 interface ToSay {
@@ -121,6 +133,8 @@ class FetchStream {
   private readonly askedEnd: number;
   private readonly wholeBytes: number;
   private readonly live: LiveTransfer;
+  /** Is told of the end of each run, as a chunk of the recipe. */
+  sent: (chunk: number) => void = () => {};
   private movedBytes = 0;
   private wireBytes = 0;
 
@@ -178,6 +192,7 @@ class FetchStream {
             : ["s", run.offset, encodeRecipe(sliceRecipe(recipe, run.from, run.from + run.count))];
           return { item: [...chunks, encoding, bytes.length, encoded.length], encoded };
         });
+        this.sent(run.from + run.count);
       }
     } finally {
       await deltas.close();

@@ -4,6 +4,7 @@ import { REQUESTS, type RequestOf, RunnelError, type VolumeRequestName } from "@
 import type { Right } from "../../auth/registry-file.ts";
 import type { Call, Handler } from "./call.ts";
 import { CHANGES, serveRemoveAll } from "./change.ts";
+import { serveAnnounce, serveLocate } from "./colleagues.ts";
 import { serveFetch, serveGetHash } from "./fetch.ts";
 import { serveFind } from "./find.ts";
 import { serveFindGet } from "./find-get.ts";
@@ -27,6 +28,8 @@ const HANDLERS: { readonly [Name in VolumeRequestName]: Handler<Name> } = {
   xattrs: serveXattrs,
   space: (_request, { volume }) => volume.content.space(),
   openers: serveOpeners,
+  announce: serveAnnounce,
+  locate: serveLocate,
   status: serveStatus,
   settle: ({ seq }, { volume }) => volume.conflicts.settle(seq),
   whenApplied: serveWhenApplied,

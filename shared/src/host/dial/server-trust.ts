@@ -3,6 +3,7 @@
 import { type X509Certificate, createHash } from "node:crypto";
 import { getCACertificates } from "node:tls";
 import { RunnelError } from "../../errors.ts";
+import type { TlsIdentity } from "../identity/tls-identity.ts";
 
 export interface ServerTrust {
   /** Fingerprint of the server's key (W71). With it no authority is asked. */
@@ -11,6 +12,8 @@ export interface ServerTrust {
   authorities?: string | undefined;
   /** The proxy's URL, or "direct"; left out: what the environment says. */
   proxy?: string | undefined;
+  /** Key and certificate that this end shows where it is asked for them. */
+  own?: TlsIdentity | undefined;
 }
 
 /** SHA-256 of the public key (SubjectPublicKeyInfo), base64url. */

@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { check } from "../fields.ts";
 import { ATTACHMENT_REQUESTS } from "./attachment.ts";
 import { CHANGE_REQUESTS } from "./change.ts";
+import { COLLEAGUES_REQUESTS } from "./colleagues.ts";
 import { HANDSHAKE_REQUESTS } from "./handshake.ts";
 import { READ_REQUESTS } from "./read.ts";
 import { TREE_REQUESTS } from "./tree.ts";
@@ -17,6 +18,7 @@ export const REQUESTS = {
   ...READ_REQUESTS,
   ...CHANGE_REQUESTS,
   ...WRITE_REQUEST,
+  ...COLLEAGUES_REQUESTS,
 };
 
 type Requests = typeof REQUESTS;

@@ -10,6 +10,7 @@
 //     history.sqlite  what happened lately, and what was saved by the hour
 //     cache/        cached contents, unless a mount says otherwise
 //     mounts/ID/    replica and journal of a mount; made of URL and mount point, ID is the same for a later mount
+//     identity/     key and certificate by which colleagues know this device, once a drive has wanted any
 //     page/         what a browser is started with, while its ticket is good
 //     server/       data of `runnel serve`, unless it says otherwise
 /* oxlint-disable node/no-sync -- small files, when the agent starts or ends and when a person mounts */
@@ -38,6 +39,8 @@ const MountOptions = z.object({
   usesNfs: z.boolean().optional(),
   isKept: z.boolean().optional(),
   secretPath: z.string().optional(),
+  colleagues: z.enum(["off", "network", "everyone"]).optional(),
+  colleaguesUpBytes: z.number().optional(),
   pause: Pause.optional(),
   pausedFolders: z.array(FolderPause).readonly().optional(),
 });

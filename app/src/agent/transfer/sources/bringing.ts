@@ -217,8 +217,9 @@ export class Bringing {
   }
 
   /** Digests what came; what is right and new is taken. */
-  async #take(lane: Lane, { from, count, bytes }: ChunkRun): Promise<void> {
+  async #take(lane: Lane, { from, count, bytes, isGivenUp }: ChunkRun): Promise<void> {
     if (count === 0) return;
+    if (isGivenUp) return this.#giveUp(lane, { from, count });
     const { content } = this.#wanted;
     const { recipe } = content;
     const offsets = chunkOffsets(recipe);
@@ -256,6 +257,15 @@ export class Bringing {
     this.#storing--;
     if (wrong.length > 0 && !lane.source.mayRot) this.#caught(lane);
     if (this.#left === 0) this.#step();
+  }
+
+  #giveUp(lane: Lane, { from, count }: ChunkSpan): void {
+    const end = Math.min(from + count, this.#wanted.content.recipe.lengths.length);
+    for (let index = from; index < end; index++) {
+      const place = this.#places.get(index);
+      if (place !== undefined) this.#lose(lane, place);
+    }
+    this.#step();
   }
 
   #isNew(index: number): boolean {

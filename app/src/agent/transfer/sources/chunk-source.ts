@@ -1,7 +1,9 @@
 // Places that chunks come from and go to, whatever moves them (DOT §3: transfer plugins). Chunks are named by the
 // recipe of the content that they are wanted for: a source may find them by their digests, or as that part of that
 // version.
-import type { Recipe, VersionId } from "@runnel/shared";
+import type { ChunkSpan, Recipe, VersionId } from "@runnel/shared";
+
+export type { ChunkSpan };
 
 /** The content that chunks are wanted for, as the server knows it. */
 export interface WantedContent {
@@ -11,18 +13,14 @@ export interface WantedContent {
   readonly recipe: Recipe;
 }
 
-/** Chunks of a recipe that follow one another. */
-export interface ChunkSpan {
-  readonly from: number;
-  readonly count: number;
-}
-
 /**
  * All bytes of the chunks of a span, 1 MiB at the most unless it is one chunk. No chunks: what was asked for is on its
  * way, and whoever waits need not ask another source yet.
  */
 export interface ChunkRun extends ChunkSpan {
   readonly bytes: Uint8Array;
+  /** There are no bytes: the source does not bring these after all, and another one is to be asked now. */
+  readonly isGivenUp?: true;
 }
 
 /** Origin of bytes, as a person is told it. */

@@ -8,7 +8,7 @@ import { rangeOf } from "./chunk-spans.ts";
 /** A source that did not answer in time, or failed, is not asked for so long. */
 const REST_MS = 60_000;
 /** Less than this is not worth asking over a network that is not the server's. */
-const WORTH_BYTES = 256 * 1024;
+const WORTH_BYTES = 64 * 1024;
 /** Bytes that are brought together: what is known of each chunk is kept for so long. */
 const WINDOW_BYTES = 64 * 1024 * 1024;
 

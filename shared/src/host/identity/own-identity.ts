@@ -1,8 +1,10 @@
-// The server's own key and certificate: made at the first start, the same from then on, since invites name the key
-// (F90). It vouches for itself; whoever has a certificate of an authority brings it along (given-identity.ts).
+// A key and certificate of this end's own: made once, the same from then on, since others know the key by its
+// fingerprint: invites that of a server (F90), tickets that of a device (W197). It vouches for itself.
 import { KeyObject, X509Certificate, createPrivateKey, randomBytes, webcrypto } from "node:crypto";
-import type { DiskRoot, TlsIdentity } from "@runnel/shared";
-import { RunnelError, readWhole, replaceWhole } from "@runnel/shared";
+import { RunnelError } from "../../errors.ts";
+import type { DiskRoot } from "../disk.ts";
+import { readWhole, replaceWhole } from "../whole-file.ts";
+import type { TlsIdentity } from "./tls-identity.ts";
 
 const KEY = "key.pem";
 const CERTIFICATE = "certificate.pem";
@@ -18,30 +20,36 @@ export async function hasOwnIdentity(root: DiskRoot): Promise<boolean> {
   return (await readWhole(root, KEY)) !== undefined;
 }
 
-/**
- * @throws RunnelError Corrupt when what is there is no key or certificate: a new key would lock out all who were
- * invited.
- */
-export async function ownIdentity(root: DiskRoot, hostname: string): Promise<TlsIdentity> {
+/** An end that has a key. */
+export interface IdentityOwner {
+  hostname: string;
+  /** Name in the certificate, for whoever looks at it. */
+  name: string;
+  /** Told after "without them" when the key is damaged: a new one would be another device, or lock out who knows it. */
+  loss: string;
+}
+
+/** @throws RunnelError Corrupt when what is there is no key or certificate. */
+export async function ownIdentity(root: DiskRoot, owner: IdentityOwner): Promise<TlsIdentity> {
   let key = await readWhole(root, KEY);
   if (key === undefined) {
     key = await newKey();
     await replaceWhole(root, KEY, key);
   }
   const kept = await readWhole(root, CERTIFICATE);
-  if (kept !== undefined && isOf(kept, key, root)) return { key, certificate: kept };
-  const certificate = await certify(key, hostname);
+  if (kept !== undefined && isOf(kept, key, root, owner)) return { key, certificate: kept };
+  const certificate = await certify(key, owner);
   await replaceWhole(root, CERTIFICATE, certificate);
   return { key, certificate };
 }
 
 /** The key is the identity: a certificate of another one is made anew. */
-function isOf(certificate: string, key: string, { path }: DiskRoot): boolean {
+function isOf(certificate: string, key: string, { path }: DiskRoot, { loss }: IdentityOwner): boolean {
   try {
     return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
   } catch (cause) {
-    const sentence = `${KEY} or ${CERTIFICATE} in ${path} is damaged. Put them back from a backup; without them all devices need new invites.`;
-    throw new RunnelError("Corrupt", "serve", sentence, { cause });
+    const sentence = `${KEY} or ${CERTIFICATE} in ${path} is damaged. Put them back from a backup; without them ${loss}.`;
+    throw new RunnelError("Corrupt", "read a key", sentence, { cause });
   }
 }
 
@@ -53,13 +61,13 @@ async function newKey(): Promise<string> {
   return KeyObject.from(privateKey).export({ type: "pkcs8", format: "pem" }).toString();
 }
 
-async function certify(keyPem: string, hostname: string): Promise<string> {
-  // Needed once in a server's life, so loaded then; the library asks for the polyfill first.
+async function certify(keyPem: string, { hostname, name }: IdentityOwner): Promise<string> {
+  // Needed once in the life of a key, so loaded then; the library asks for the polyfill first.
   await import("reflect-metadata");
   const { SubjectAlternativeNameExtension, X509CertificateGenerator } = await import("@peculiar/x509");
   const certificate = await X509CertificateGenerator.createSelfSigned({
     serialNumber: `01${randomBytes(SERIAL_BYTES).toString("hex")}`,
-    name: "CN=Runnel server",
+    name: `CN=${name}`,
     notBefore: BEGINNING,
     notAfter: NO_END,
     keys: await keyPair(keyPem),

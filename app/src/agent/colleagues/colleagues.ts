@@ -1,0 +1,144 @@
+// A drive's colleagues: other devices that use the same volume, with which it shares what is in its cache (C2Cfs). Off
+// until a person wants it; nothing is given away while the drive is paused.
+import { type Clock, type Dialer, type Executor, isRunnelError } from "@runnel/shared";
+import type { Cache } from "../cache/cache.ts";
+import type { MountSettings } from "../mount.ts";
+import type { Sources } from "../transfer/sources/sources.ts";
+import type { Session } from "../wire/session.ts";
+import { Announcer } from "./announcer.ts";
+import { ColleagueSource } from "./colleague-source.ts";
+import { type ColleagueDoor, ownAddresses } from "./door.ts";
+import { Offer } from "./offer.ts";
+import { UploadLimit } from "./upload-limit.ts";
+
+/** This device, as its colleagues know it: made once for an agent. */
+export interface DeviceAtHome {
+  door: ColleagueDoor;
+  /** Fingerprint of its key: made when it is first needed. */
+  key(): Promise<Uint8Array>;
+  /** Dials whoever has that key, and shows this device's own. Only after `key`. */
+  dialerFor(fingerprint: string): Dialer;
+}
+
+export interface ColleaguesDeps {
+  settings: Pick<MountSettings, "colleagues" | "colleaguesUpBytes">;
+  cache: Cache;
+  clock: Clock;
+  executor: Executor;
+  session: Pick<Session, "inBackground" | "isConnected" | "isSuspended" | "features">;
+  sources: Sources;
+  /** Left out where there is no such device: there are no colleagues then. */
+  device?: DeviceAtHome;
+  epoch(): string;
+  software: string;
+  log(message: string, error?: unknown): void;
+}
+
+export class Colleagues {
+  readonly source: ColleagueSource;
+  readonly #deps: ColleaguesDeps;
+  readonly offer: Offer;
+  readonly #announcer: Announcer;
+  #isClosed = false;
+  #asked: Disposable | undefined;
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(deps: ColleaguesDeps) {
+    this.#deps = deps;
+    const { settings, clock } = deps;
+    const limit = new UploadLimit(clock, () => settings.colleaguesUpBytes);
+    this.offer = new Offer({ ...deps, limit, isOpen: () => this.#isOn });
+    this.#announcer = new Announcer({
+      ...deps,
+      spansOf: (content) => this.offer.spansOf(content),
+      areThere: (areThere) => this.areThere(areThere),
+      answered: (ticketKey, nowMs) => this.offer.trust(deps.epoch(), ticketKey, nowMs),
+    });
+    this.source = new ColleagueSource({
+      ...deps,
+      dialerFor: (fingerprint) => {
+        if (deps.device === undefined) throw new Error("there is no device to dial from");
+        return deps.device.dialerFor(fingerprint);
+      },
+    });
+  }
+
+  /** The server is there again, or the setting is another one. */
+  changed(): void {
+    this.#turn = this.#turn
+      .then(() => this.#follow())
+      .catch((error: unknown) => {
+        this.#deps.log("Colleagues cannot reach this drive.", error);
+      });
+  }
+
+  /** Asks colleagues from now on, or no more: without any a download is as it is without this file. */
+  areThere(areThere: boolean): void {
+    if (areThere === (this.#asked !== undefined)) return;
+    this.#asked?.[Symbol.dispose]();
+    this.#asked = areThere ? this.#deps.sources.add(this.source) : undefined;
+  }
+
+  /** Resolves when all that the settings said is done. */
+  settled(): Promise<void> {
+    return this.#turn;
+  }
+
+  disconnected(): void {
+    this.areThere(false);
+    this.#announcer.disconnected();
+    this.source.disconnected();
+    if (this.#deps.session.isSuspended) this.changed();
+  }
+
+  /** Some of a content has come. */
+  stored(id: number): void {
+    this.#announcer.stored(id);
+  }
+
+  /** The server says that a device has lost its right. */
+  shutOut(key: Uint8Array): void {
+    this.offer.shutOut(key);
+    this.#deps.device?.door.shutOut(key);
+  }
+
+  /** Resolves when nothing is given away any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.areThere(false);
+    this.#announcer.close();
+    this.source.close();
+    this.changed();
+    await this.#turn;
+  }
+
+  get #isOn(): boolean {
+    const { settings, session, device } = this.#deps;
+    const isWanted = settings.colleagues === "network" || settings.colleagues === "everyone";
+    return isWanted && device !== undefined && !this.#isClosed && !session.isSuspended;
+  }
+
+  async #follow(): Promise<void> {
+    const { settings, device } = this.#deps;
+    if (device === undefined) return;
+    const { colleagues: reach } = settings;
+    if (!this.#isOn || reach === undefined || reach === "off") {
+      this.areThere(false);
+      await device.door.close(this.offer);
+      if (this.#announcer.isKnown) await this.#announce({ key: await device.key(), port: 0, reach: "network" });
+      return;
+    }
+    if (!this.#announcer.canAnnounce) return;
+    const key = await device.key();
+    await this.#announce({ key, port: await device.door.open(this.offer), reach });
+  }
+
+  async #announce(place: { key: Uint8Array; port: number; reach: "network" | "everyone" }): Promise<void> {
+    try {
+      await this.#announcer.announce({ ...place, addresses: place.port === 0 ? [] : ownAddresses() });
+    } catch (error) {
+      // It is said again with the next connection.
+      if (!isRunnelError(error, "Unreachable")) throw error;
+    }
+  }
+}

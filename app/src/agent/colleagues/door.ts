@@ -1,0 +1,134 @@
+// The one place at which a device can be reached by its colleagues: it is open while a drive offers something, and
+// shared by all drives of the agent. Who comes has to show a ticket (guest.ts).
+import { networkInterfaces } from "node:os";
+import {
+  type Acceptor,
+  type Clock,
+  Crowd,
+  type Executor,
+  LIMITS,
+  type Link,
+  type Listener,
+  RunnelError,
+  type TlsIdentity,
+  WsAcceptor,
+  isLoopback,
+  isRunnelError,
+} from "@runnel/shared";
+import { Guest } from "./guest.ts";
+import { type Offer, textOf } from "./offer.ts";
+
+export interface DoorDeps {
+  clock: Clock;
+  executor: Executor;
+  software: string;
+  identity(): Promise<TlsIdentity>;
+  /** Left out: WebSockets with TLS. */
+  acceptor?(identity: TlsIdentity): Acceptor;
+}
+
+/** Hosts to listen at: all addresses, where there is IPv6 or not. */
+const HOSTS = ["::", "0.0.0.0"];
+
+export class ColleagueDoor {
+  readonly #deps: DoorDeps;
+  readonly #offers = new Set<Offer>();
+  readonly #guests = new Set<Guest>();
+  readonly #strangers = new Crowd(LIMITS.guests);
+  #listener: Promise<Listener> | undefined;
+  /** Opening and closing come one after another. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(deps: DoorDeps) {
+    this.#deps = deps;
+  }
+
+  /** Lets colleagues have what is offered. Resolves to the port. @throws as an Acceptor, ownIdentity. */
+  async open(offer: Offer): Promise<number> {
+    this.#offers.add(offer);
+    return this.#inTurn(async () => {
+      this.#listener ??= this.#listen();
+      try {
+        return (await this.#listener).port;
+      } catch (error) {
+        this.#listener = undefined;
+        this.#offers.delete(offer);
+        throw error;
+      }
+    });
+  }
+
+  /** Nothing of it is given away any more. Resolves when nothing is listened to, unless another drive offers something. */
+  async close(offer: Offer): Promise<void> {
+    if (!this.#offers.delete(offer)) return;
+    await this.#inTurn(async () => {
+      if (this.#offers.size > 0 || this.#listener === undefined) return;
+      const listener = await this.#listener;
+      this.#listener = undefined;
+      for (const guest of this.#guests) guest.close(new RunnelError("Unreachable", "getChunks", "The drive is gone."));
+      await listener.close();
+    });
+  }
+
+  /** A device has lost its right. */
+  shutOut(key: Uint8Array): void {
+    const sentence = "The device has lost its right.";
+    for (const guest of this.#guests)
+      if (guest.key !== undefined && textOf(guest.key) === textOf(key))
+        guest.close(new RunnelError("Revoked", "getChunks", sentence));
+  }
+
+  async #listen(): Promise<Listener> {
+    const { acceptor = acceptorOf } = this.#deps;
+    const own = acceptor(await this.#deps.identity());
+    for (const host of HOSTS.slice(0, -1)) {
+      try {
+        return await own.listen(host, 0, (link) => this.#accept(link));
+      } catch (error) {
+        // A machine without IPv6.
+        if (isRunnelError(error, "Busy", "Denied")) throw error;
+      }
+    }
+    return own.listen(HOSTS.at(-1) ?? "", 0, (link) => this.#accept(link));
+  }
+
+  #accept(link: Link): void {
+    const leave = this.#strangers.enter(link.remoteAddress, () =>
+      guest.close(new RunnelError("Busy", "hello", "Too many connections say nothing.")),
+    );
+    const { clock, executor, software } = this.#deps;
+    const guest: Guest = new Guest({
+      link,
+      clock,
+      executor,
+      software,
+      offers: () => this.#offers,
+      admitted: leave,
+      ended: () => {
+        leave();
+        this.#guests.delete(guest);
+      },
+    });
+    this.#guests.add(guest);
+  }
+
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#turn.then(work);
+    this.#turn = mine.catch(() => undefined);
+    return mine;
+  }
+}
+
+function acceptorOf(identity: TlsIdentity): Acceptor {
+  const room = { connections: 2 * LIMITS.guests, unopened: LIMITS.guests };
+  return new WsAcceptor({ identity: () => identity, asksForKeys: true }, room);
+}
+
+/** Addresses of this machine at which others may reach it. */
+export function ownAddresses(): string[] {
+  return Object.values(networkInterfaces())
+    .flatMap((all) => all ?? [])
+    .map(({ address }) => address)
+    .filter((address) => !isLoopback(address) && !/^fe80:/i.test(address))
+    .slice(0, LIMITS.colleagueAddresses);
+}

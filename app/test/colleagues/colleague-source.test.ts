@@ -1,0 +1,123 @@
+// Colleagues as a source of chunks: who has some of it brings that, who lies is asked no more, and what nobody has is
+// given back.
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import type { ChunkRun } from "../../src/agent/transfer/sources/chunk-source.ts";
+import { indexesOf } from "../../src/agent/transfer/sources/chunk-spans.ts";
+import { Offer, type ReadRun } from "../../src/agent/colleagues/offer.ts";
+import { all, runOf, sourceContract, wholeContent } from "../transfer/sources/chunk-source-contract.ts";
+import { Office, type Seat } from "./office-rig.ts";
+
+sourceContract(
+  "a colleague",
+  async (content) => {
+    const own = new Office();
+    own.has(content);
+    const [laptop, desk] = [await own.seat("laptop"), await own.seat("desk")];
+    await laptop.keep(content);
+    return { source: desk.colleagues.source, close: () => own.close() };
+  },
+  { hasOnlyThis: false },
+);
+
+let office: Office;
+
+beforeEach(() => {
+  office = new Office();
+});
+
+afterEach(() => office.close());
+
+/** Chunks that came, and those that were given back. */
+async function got(
+  seat: Seat,
+  content: Awaited<ReturnType<typeof wholeContent>>,
+  signal = new AbortController().signal,
+): Promise<{ came: Set<number>; givenUp: Set<number> }> {
+  const [came, givenUp] = [new Set<number>(), new Set<number>()];
+  for await (const run of seat.colleagues.source.get(content, all(content), signal)) {
+    if (run.count === 0) continue;
+    for (const index of indexesOf([run])) (run.isGivenUp === true ? givenUp : came).add(index);
+    if (run.isGivenUp !== true) expect(Buffer.compare(run.bytes, runOf(content, run).bytes)).toBe(0);
+  }
+  return { came, givenUp };
+}
+
+describe("colleagues as a source", () => {
+  test("[W195] give back what the server is to bring", async () => {
+    const content = await wholeContent(1);
+    office.has(content);
+    const [, desk] = [await office.seat("laptop"), await office.seat("desk")];
+    expect(await desk.colleagues.source.locate(content, all(content), new AbortController().signal)).toEqual([]);
+    const { came, givenUp } = await got(desk, content);
+    expect(came.size).toBe(0);
+    expect([...givenUp]).toHaveLength(content.recipe.lengths.length);
+  });
+
+  test("[W198] bring what is right, whoever lies, and say by name who does", async () => {
+    const content = await wholeContent(1);
+    office.has(content);
+    const [honest, liar, desk] = [await office.seat("honest"), await office.seat("liar"), await office.seat("desk")];
+    await honest.keep(content);
+    await liar.keep(content);
+    const { read } = Offer.prototype;
+    const { cache } = liar;
+    Offer.prototype.read = async function* (this: Offer, ...asked): AsyncGenerator<ReadRun> {
+      for await (const run of read.apply(this, asked))
+        yield this.isOf(cache) ? { ...run, bytes: run.bytes.map((byte) => byte ^ 1) } : run;
+    };
+    try {
+      // Both are asked at once, whichever first.
+      for (let round = 0; round < 10 && desk.said.length === 0; round++) {
+        const { came, givenUp } = await got(desk, content);
+        expect(came.size).toBe(content.recipe.lengths.length);
+        expect(givenUp.size).toBe(0);
+      }
+    } finally {
+      Offer.prototype.read = read;
+    }
+    expect(desk.said).toEqual([`The colleague "liar" sent what it was not asked for: others are asked.`]);
+  });
+
+  test("[W195] go on with others when one has left, or does not have it any more", async () => {
+    const content = await wholeContent(1);
+    office.has(content);
+    const [gone, forgetful, desk] = [
+      await office.seat("gone"),
+      await office.seat("forgetful"),
+      await office.seat("desk"),
+    ];
+    await gone.keep(content);
+    await forgetful.keep(content);
+    // Nobody has told the server.
+    await gone.device.door.close(gone.colleagues.offer);
+    await forgetful.cache.evict(0);
+    const { came, givenUp } = await got(desk, content);
+    expect(came.size).toBe(0);
+    expect(givenUp.size).toBe(content.recipe.lengths.length);
+  });
+
+  test("are asked by nobody without any", async () => {
+    const [laptop, desk] = [await office.seat("laptop"), await office.seat("desk")];
+    expect([laptop, desk].map(({ sources }) => sources.mayHave(1_000_000))).toEqual([true, true]);
+    laptop.leave();
+    expect(desk.sources.mayHave(1_000_000)).toBe(false);
+    expect(laptop.sources.mayHave(1_000_000)).toBe(false);
+  });
+
+  test("[W195] stop in the middle when nobody wants more", async () => {
+    const content = await wholeContent(1);
+    office.has(content);
+    const [laptop, desk] = [await office.seat("laptop"), await office.seat("desk")];
+    await laptop.keep(content);
+    const over = new AbortController();
+    const runs: ChunkRun[] = [];
+    const reading = (async () => {
+      for await (const run of desk.colleagues.source.get(content, all(content), over.signal)) {
+        runs.push(run);
+        over.abort();
+      }
+    })();
+    await expect(reading).rejects.toThrow();
+    expect(runs.length).toBeLessThan(6);
+  });
+});

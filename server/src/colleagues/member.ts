@@ -1,0 +1,77 @@
+// A client that has announced itself to its colleagues, and what it has.
+import { type ChunkSpan, type ColleaguePlace, LIMITS, type VersionId } from "@runnel/shared";
+import { isSameNetwork } from "./networks.ts";
+
+export interface ColleagueListener {
+  /** A device has lost its right. */
+  shutOut(key: Uint8Array): void;
+  /** There are colleagues now who can be reached, or none any more. */
+  colleagues(areThere: boolean): void;
+}
+
+export interface MemberFacts {
+  /** Id of the device; "" where devices are not known. */
+  device: string;
+  /** Told to others: the device's name. */
+  name: string;
+  /** As the server sees it. */
+  address: string;
+}
+
+export function keyOf({ node, seq }: VersionId): string {
+  return `${node}:${seq}`;
+}
+
+export class Member {
+  readonly facts: MemberFacts;
+  readonly listener: ColleagueListener;
+  place: ColleaguePlace;
+  /** Number by which hints name it at this place. */
+  number: number;
+  /** Numbers of others that it was told who they are. */
+  readonly knows = new Set<number>();
+  /** Count of those whom it may meet, and who listen. */
+  others = 0;
+  /** The version announced last comes last. */
+  readonly #has = new Map<string, readonly ChunkSpan[]>();
+
+  constructor(facts: MemberFacts, listener: ColleagueListener, place: ColleaguePlace, number: number) {
+    this.facts = facts;
+    this.listener = listener;
+    this.place = place;
+    this.number = number;
+  }
+
+  get keyText(): string {
+    return Buffer.from(this.place.key).toString("base64url");
+  }
+
+  get listens(): boolean {
+    return this.place.port !== 0;
+  }
+
+  /** Sets what it has of a version. @returns the key of a version that had to go. */
+  setHas(version: string, spans: readonly ChunkSpan[]): string | undefined {
+    this.#has.delete(version);
+    if (spans.length === 0) return undefined;
+    this.#has.set(version, spans);
+    const [oldest] = this.#has.keys();
+    if (this.#has.size <= LIMITS.announcedVersions || oldest === undefined) return undefined;
+    this.#has.delete(oldest);
+    return oldest;
+  }
+
+  has(version: string): readonly ChunkSpan[] {
+    return this.#has.get(version) ?? [];
+  }
+
+  versions(): Iterable<string> {
+    return this.#has.keys();
+  }
+
+  /** They may meet: on one network, or where both want anybody. */
+  mayMeet({ facts, place }: Member): boolean {
+    if (isSameNetwork(this.facts.address, facts.address)) return true;
+    return this.place.reach === "everyone" && place.reach === "everyone";
+  }
+}
