@@ -5,6 +5,7 @@ import { parsePredicate } from "@runnel/shared";
 
 export const productEngines: AgentEngines = {
   parsePredicate,
+  disk: async () => (await import("@runnel/native")).realDisk(),
   openMount: async (settings, log, happened) => (await import("./open-mount.ts")).openMount(settings, log, happened),
   login: async (request) => (await import("./servers/log-in-here.ts")).logInHere(request),
   logout: async (place) => (await import("./servers/log-in-here.ts")).logOutHere(place),

@@ -41,7 +41,10 @@ const LOCK_POLL_MS = 50;
 /** Folder where the pages of the browser are built. */
 const BUILT_FOLDER = fileURLToPath(new URL("../../ui/dist", import.meta.url));
 
-export interface AgentEngines extends Pick<AgentDeps, "findByUrl" | "login" | "logout" | "parsePredicate" | "servers"> {
+export interface AgentEngines extends Pick<
+  AgentDeps,
+  "disk" | "findByUrl" | "login" | "logout" | "parsePredicate" | "servers"
+> {
   openMount(settings: MountSettings, log: Logger, happened: (happening: Happening) => void): Promise<Mount>;
 }
 

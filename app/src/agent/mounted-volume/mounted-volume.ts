@@ -2,6 +2,7 @@
 // services around a volume and a drive together, lifecycle.ts begins and ends them.
 import type { Sources } from "../transfer/sources/sources.ts";
 import { type Predicate, ROOT_NODE, RunnelError } from "@runnel/shared";
+import { DriveFiles } from "../objects/drive-files.ts";
 import { RemoveTree } from "../drive/remove-tree.ts";
 import { evict } from "../pins/evict.ts";
 import type { Mount, MountSettings, Unsent, UnsentFiles } from "../mount.ts";
@@ -33,6 +34,7 @@ export class MountedVolume implements Mount {
   readonly ended: Promise<string>;
   readonly unsentFiles: UnsentFiles;
   readonly sources: Sources;
+  readonly files: DriveFiles;
   private readonly deps: MountDeps & MountServices;
 
   private constructor(deps: MountDeps) {
@@ -41,6 +43,7 @@ export class MountedVolume implements Mount {
     this.ended = this.deps.lifecycle.ended;
     this.unsentFiles = this.deps.unsentFiles;
     this.sources = this.deps.sources;
+    this.files = new DriveFiles(this.deps);
   }
 
   /**

@@ -35,11 +35,18 @@ const REFERENCES_MAX = LIMITS.channelItems / 2;
  */
 const BRIDGE_BYTES_MAX = 128 * 1024;
 
+/** Contents have more chunks than is likely. */
+const ASKED_MARGIN = 1.25;
+/** Stands for the version of what is named by digest alone. */
+const NO_VERSION: VersionId = { node: 0, seq: 0 };
+
 export interface UploadPlanDeps {
   cache: Pick<Cache, "findChunks">;
   /** The version the edit started from, when the server has it. */
   base: { version: VersionId; recipe: Recipe } | undefined;
   references: References;
+  /** Likely number of chunks, of which those that nothing is known of are named by digest; 0: they go as data. */
+  asksFirst?: number;
   /** Data goes as deltas against the base. All is planned in one window then. */
   hasDeltas: boolean;
 }
@@ -74,8 +81,11 @@ export class UploadPlan {
         this.#isRepeated = key === keyAt(index - 1);
         const length = lengths[index] ?? 0;
         const from = window.from + index;
-        if (!this.#addCopy(recipe, index, from) && !this.#addKnown(known.get(index), recipe, index, from))
-          this.#addData(key, { is: "data", from, count: 1, offset, length, repeats: undefined });
+        const isNamed =
+          this.#addCopy(recipe, index, from) ||
+          this.#addKnown(known.get(index), recipe, index, from) ||
+          this.#addAsked(from);
+        if (!isNamed) this.#addData(key, { is: "data", from, count: 1, offset, length, repeats: undefined });
       }
       for (const end = index + count; index < end; index++) offset += lengths[index] ?? 0;
     }
@@ -170,6 +180,22 @@ export class UploadPlan {
     }
     if (!this.#mayRefer()) return false;
     this.items.push({ is, version, at: found.index, from, count: 1 });
+    this.#references++;
+    return true;
+  }
+
+  /** Names a chunk of which only the server may know whether it has it. Few items are asked for large contents. */
+  #addAsked(from: number): boolean {
+    const { asksFirst = 0 } = this.#deps;
+    if (asksFirst === 0 || this.#isRepeated) return false;
+    const last = this.items.at(-1);
+    const chunksMax = Math.ceil((ASKED_MARGIN * asksFirst) / REFERENCES_MAX);
+    if (last?.is === "hash" && last.version === NO_VERSION && last.count < chunksMax) {
+      last.count++;
+      return true;
+    }
+    if (!this.#mayRefer()) return false;
+    this.items.push({ is: "hash", version: NO_VERSION, at: 0, from, count: 1 });
     this.#references++;
     return true;
   }
