@@ -216,7 +216,7 @@ export class Agent {
     }
   }
 
-  /** Opens a volume that no kernel shows. It has a cache of its own: a drive of the same volume may come at any time. */
+  /** Opens a volume that no kernel shows, with a cache of its own: a drive of the same volume may come at any time. */
   #openUnmounted(url: string): Promise<Mount> {
     const { home } = this.deps;
     const stateFolder = home.unmountedFolder(url);

@@ -99,7 +99,8 @@ export interface Mount {
   readonly unsentFiles: UnsentFiles;
   /** Takes sources of chunks besides the server. */
   readonly sources: Pick<Sources, "add">;
-  /** Its files, for the agent itself. */
+  /** Files of the volume, for the agent itself. */
+  readonly files: VolumeFiles;
   readonly files: VolumeFiles;
   find(predicate: Predicate): AsyncIterable<FoundEntry>;
   /**

@@ -37,7 +37,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   activity: async () => commandOf((await import("../verbs/activity.ts")).activity),
   find: async () => commandOf((await import("../verbs/find.ts")).find),
   remove: async () => commandOf((await import("../verbs/remove.ts")).remove),
-  put: async () => commandOf((await import("../verbs/objects/put.ts")).put),
+  put: async () => commandOf((await import("../verbs/objects/put.ts")).putVerb),
   get: async () => commandOf((await import("../verbs/objects/get.ts")).get),
   cp: async () => commandOf((await import("../verbs/objects/copy.ts")).copy),
   pin: async () => commandOf((await import("../verbs/pins/pin.ts")).pin),

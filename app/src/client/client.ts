@@ -4,8 +4,8 @@ import { type CallClient, type Clock, type ObjectUri, RunnelError, parseObjectUr
 import type { z } from "zod";
 import { openAgent } from "../cli/agent-connection.ts";
 import { copySchemas, getSchemas, putSchemas } from "../verbs/objects/schemas.ts";
-import { putSpooled } from "./put-spooled.ts";
-import { type ObjectBytes, readObject } from "./read-object.ts";
+import { putSpooled } from "./host/put-spooled.ts";
+import { type ObjectBytes, readObject } from "./host/read-object.ts";
 
 export type { Clock, ObjectBytes, ObjectUri };
 

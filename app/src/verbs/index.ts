@@ -12,7 +12,7 @@ import { open } from "./drives/open.ts";
 import { openers } from "./drives/openers.ts";
 import { copy } from "./objects/copy.ts";
 import { get } from "./objects/get.ts";
-import { put } from "./objects/put.ts";
+import { putVerb } from "./objects/put.ts";
 import { openPage } from "./open-page.ts";
 import { folder } from "./pins/folder.ts";
 import { pin } from "./pins/pin.ts";
@@ -53,7 +53,7 @@ export const AGENT_VERBS = {
   activity,
   find,
   remove,
-  put,
+  put: putVerb,
   get,
   copy,
   pin,

@@ -4,7 +4,7 @@ import { describe, expect, test } from "@jest/globals";
 import { type DiskRoot, OBJECTS_FOLDER, RunnelError, SimulatedClock, SimulatedDisk } from "@runnel/shared";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type ContentPart, buildContent } from "../../../shared/vectors/content.ts";
+import { type ContentPart, buildContent } from "@runnel/shared/vectors/content.ts";
 import { LocalFiles } from "../../src/agent/objects/local-files.ts";
 import { bringAll, objectPath, openObject, putObject } from "../../src/agent/objects/objects.ts";
 import type { OpenedFile } from "../../src/agent/objects/volume-files.ts";

@@ -1,6 +1,6 @@
-// URIs of objects: contents that programs have put into a volume, by their OID (DOT §3.1). They name a content and places
-// that are worth trying; they give no right to either. docs/transfer.md has the grammar, shared/vectors/objects.json
-// examples. Pure.
+// URIs of objects: contents that programs have put into a volume, by their OID (DOT §3.1). They name a content and
+// places that are worth trying; they give no right to either. docs/transfer.md has the grammar,
+// shared/vectors/objects.json examples. Pure.
 import { LIMITS } from "../limits.ts";
 import { RunnelError } from "../errors.ts";
 

@@ -1,5 +1,5 @@
-// Objects lie in a volume as ordinary files of one folder at its top, each under its OID, with the end of its life as an
-// extended attribute. Whoever has no right on the volume has none on them.
+// Objects lie in a volume as ordinary files of one folder at its top, each under its OID, with the end of its life as
+// an extended attribute. Whoever has no right on the volume has none on them.
 import { isOid } from "./object-uri.ts";
 
 export const OBJECTS_FOLDER = ".runnel-objects";

@@ -6,7 +6,7 @@ import { type FileType, LIMITS, RunnelError } from "@runnel/shared";
 import { type LocalFiles, pathIn } from "./local-files.ts";
 import type { FileFacts, FileSource, NamedFile, VolumeFiles } from "./volume-files.ts";
 
-/** One side of a copy. */
+/** Side of a copy. */
 export interface CopyEnd {
   /** Tells whether two ends are of one place: the same volume, or this computer. */
   readonly id: string;

@@ -15,8 +15,8 @@ export interface FoundObject extends AsyncDisposable {
 }
 
 /**
- * Looks where the hints say, then in the other drives. @throws NotFound where nobody has it; else why the likeliest place
- * could not be asked.
+ * Looks where the hints say, then in the other drives. @throws NotFound where nobody has it; else why the likeliest
+ * place could not be asked.
  */
 export async function findObject(agent: Agent, uri: ObjectUri): Promise<FoundObject> {
   const failures: RunnelError[] = [];

@@ -26,7 +26,7 @@ export class LocalFiles {
     }
   }
 
-  /** In name order. Names that no volume can have are left out. */
+  /** Lists a folder in name order, without names that no volume can have. */
   async list(path: string): Promise<NamedFile[]> {
     const found: NamedFile[] = [];
     await using root = await this.#open(path);
@@ -110,7 +110,7 @@ export class LocalFiles {
   }
 }
 
-/** Where a file goes that is copied to a path: into the folder that is there, under its own name. */
+/** Returns the path of a name in a folder. */
 export function pathIn(folder: string, name: string): string {
   return join(folder, name);
 }

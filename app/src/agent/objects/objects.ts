@@ -57,7 +57,7 @@ export async function putObject(
     try {
       return { ...about, until: await files.liveUntil(path, until), wasThere: true };
     } catch (error) {
-      // Its time was over in this moment.
+      // The server removed it in this moment.
       if (!isRunnelError(error, "NotFound")) throw error;
     }
   }

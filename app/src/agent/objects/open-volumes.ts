@@ -1,12 +1,12 @@
-// Volumes that the agent itself works in: those of its drives, and those of servers that know this device, which it opens
-// as a mounted volume without a kernel for as long as somebody needs them, and a little longer.
+// Volumes that the agent itself works in: those of its drives, and those of servers that know this device, which it
+// opens as a mounted volume without a kernel for as long as somebody needs them, and a little longer.
 import { type Clock, RunnelError, type Timer } from "@runnel/shared";
 import { addressOf, placeOf } from "@runnel/shared/base";
 import type { Mount } from "../mount.ts";
 import type { KnownPlace } from "../servers/login-schemas.ts";
 import type { VolumeFiles } from "./volume-files.ts";
 
-/** To open one takes several round trips, and programs ask again soon. */
+/** Programs ask again soon, and opening takes several round trips. */
 const LINGER_MS = 20_000;
 /** Opened at once; each takes a connection, a cache and a journal. */
 const OPEN_MAX = 16;
@@ -54,8 +54,8 @@ export class OpenVolumes {
   }
 
   /**
-   * Has the volume of an address: that of a drive, or it is opened. @throws Denied where no server of that address knows
-   * this device; Busy, and what opening throws.
+   * Has the volume of an address: that of a drive, or it is opened. @throws Denied where no server of that address
+   * knows this device; Busy, and what opening throws.
    */
   async use(url: string): Promise<UsedVolume> {
     const drive = this.#deps.mounts().find(({ settings }) => settings.url === url);

@@ -37,7 +37,7 @@ export interface OpenedFile extends FileFacts {
   readonly path: string;
   /** Ranges that are here and right. */
   present(): readonly ByteRange[];
-  /** Resolves when the range is here and right. @throws Unreachable, Gone, Lost, Corrupt, NoSpace; the signal's reason. */
+  /** Has the range here and right. @throws Unreachable, Gone, Lost, Corrupt, NoSpace; the signal's reason. */
   bring(range: ByteRange, signal: AbortSignal): Promise<void>;
   /** Returns its bytes for another file; those that are not here are brought when they are read. */
   source(): Promise<FileSource>;

@@ -2,7 +2,7 @@
 import { RunnelError, parseObjectUri } from "@runnel/shared/base";
 import { once } from "node:events";
 import type { Agent } from "../../agent/agent.ts";
-import { readObject } from "../../client/read-object.ts";
+import { readObject } from "../../client/host/read-object.ts";
 import { askAgent, withAgent } from "../../cli/agent-connection.ts";
 import { absolutePath, addVerb } from "../../cli/verb.ts";
 import { agentVerb } from "../verb.ts";

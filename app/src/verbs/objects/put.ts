@@ -1,6 +1,6 @@
 // runnel put: a content becomes an object of a volume, and is named by a URI.
 import { RunnelError, formatObjectUri } from "@runnel/shared/base";
-import { putSpooled } from "../../client/put-spooled.ts";
+import { putSpooled } from "../../client/host/put-spooled.ts";
 import { parseDuration } from "../../cli/duration.ts";
 import { askAgent } from "../../cli/agent-connection.ts";
 import { absolutePath, addVerb } from "../../cli/verb.ts";
@@ -15,7 +15,7 @@ interface PutOptions {
 
 const MS = 1000;
 
-export const put = agentVerb(putSchemas, {
+export const putVerb = agentVerb(putSchemas, {
   async handle(agent, { file, to, lifeMs }, call) {
     const [{ openSource, volumeFor }, { LIFE_MS, putObject }] = [
       await import("../../agent/objects/find-object.ts"),

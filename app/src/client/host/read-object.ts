@@ -1,9 +1,9 @@
-// Reads the bytes of an object from the agent's cache, where the agent says that they are here and right. The agent keeps
-// them there until the request is cancelled, which is done when all has been read.
+// Reads the bytes of an object from the agent's cache, where the agent says that they are here and right. The agent
+// keeps them there until the request is cancelled, which is done when all has been read.
 import { open, type FileHandle } from "node:fs/promises";
 import { type CallClient, RunnelError, fromSystemError } from "@runnel/shared/base";
 import type { z } from "zod";
-import type { getSchemas } from "../verbs/objects/schemas.ts";
+import type { getSchemas } from "../../verbs/objects/schemas.ts";
 
 /** Bytes of a content, at their offset. */
 export interface ObjectBytes {

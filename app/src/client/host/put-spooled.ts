@@ -7,8 +7,8 @@ import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { fromSystemError } from "@runnel/shared/base";
-import { AgentHome } from "../agent/control/index.ts";
+import { RealClock, fromSystemError } from "@runnel/shared/base";
+import { AgentHome } from "../../agent/control/index.ts";
 
 const RANDOM_BYTES = 12;
 /** A program that was killed leaves its file; no put takes so long. */
@@ -39,9 +39,10 @@ export async function putSpooled<T>(
 }
 
 async function removeAbandoned(folder: string): Promise<void> {
+  const nowMs = Number(new RealClock().wallNs() / 1_000_000n);
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Infinity }));
-    if (mtimeMs < Date.now() - ABANDONED_MS) await rm(path, { force: true });
+    if (mtimeMs < nowMs - ABANDONED_MS) await rm(path, { force: true });
   }
 }
