@@ -88,7 +88,7 @@ test("what is put is a file of the volume; the same again sends nothing; who may
   const plain = sandbox.path("served", "docs", OBJECTS_FOLDER, oid);
   await waitFor(() => existsSync(plain) && statSync(plain).size === FILE_BYTES, 10_000, "the plain file");
   expect(digest(plain)).toBe(digest(file));
-  // What a program sees of it on the drive.
+  // Programs see it on the drive.
   const asked = 'python3 -c "import os, sys; print(os.getxattr(*sys.argv[1:]).decode())" "$1/.runnel-objects/$2" "$3"';
   const until = await onMount(asked, [drive, oid, UNTIL_XATTR]);
   expect(Number(until) * 1000).toBe(put["untilMs"]);

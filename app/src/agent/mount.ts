@@ -101,7 +101,6 @@ export interface Mount {
   readonly sources: Pick<Sources, "add">;
   /** Files of the volume, for the agent itself. */
   readonly files: VolumeFiles;
-  readonly files: VolumeFiles;
   find(predicate: Predicate): AsyncIterable<FoundEntry>;
   /**
    * A file, or a folder with all below it, by its path in the drive. `progress`, where it takes long: of so many files
