@@ -11,6 +11,7 @@ import { idleBenchmark } from "./idle.ts";
 import { localBenchmark } from "./local.ts";
 import { manyBenchmark } from "./many.ts";
 import { nativeBenchmark } from "./native/native.ts";
+import { objectsBenchmark } from "./objects.ts";
 import { pagesBenchmark } from "./pages.ts";
 import { LINES, wanBenchmark } from "./wan/wan.ts";
 import { SYSTEMS } from "./wan/systems.ts";
@@ -21,6 +22,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   manyBenchmark,
   idleBenchmark,
   pagesBenchmark,
+  objectsBenchmark,
   wanBenchmark,
 ];
 const ROUNDS = 5;

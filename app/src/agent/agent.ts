@@ -103,6 +103,7 @@ export class Agent {
       mounts,
       servers: () => deps.servers(),
       open: (url) => this.#openUnmounted(url),
+      idle: () => deps.changed?.(),
     });
     const lately = (limit: number): ViewItem[] => this.history.lately(limit);
     this.views = new Views({ clock, mounts, lost: () => this.#lost, resting: () => this.#resting, lately });

@@ -11,9 +11,11 @@ function makeRig(drives: Mount[] = []) {
   const clock = new SimulatedClock();
   const opened: string[] = [];
   const ended: string[] = [];
+  const idle: number[] = [];
   const volumes = new OpenVolumes({
     clock,
     mounts: () => drives,
+    idle: () => void idle.push(clock.bootMs()),
     servers: async () => [{ server: "127.0.0.1:7473" }],
     open: async (url) => {
       opened.push(url);
@@ -23,7 +25,7 @@ function makeRig(drives: Mount[] = []) {
       return mount;
     },
   });
-  return { clock, opened, ended, volumes };
+  return { clock, opened, ended, idle, volumes };
 }
 
 function mountOf(url: string): FakeMount {
@@ -32,7 +34,7 @@ function mountOf(url: string): FakeMount {
 }
 
 test("one that is used by several is opened once, and closed a while after the last", async () => {
-  const { clock, opened, ended, volumes } = makeRig();
+  const { clock, opened, ended, idle, volumes } = makeRig();
   const [one, two] = [await volumes.use(URL), await volumes.use(URL)];
   one[Symbol.dispose]();
   await clock.advance(60_000);
@@ -42,8 +44,10 @@ test("one that is used by several is opened once, and closed a while after the l
   (await volumes.use(URL))[Symbol.dispose]();
   await clock.advance(15_000);
   expect(ended).toEqual([]);
+  expect(idle).toEqual([]);
   await clock.advance(10_000);
   expect({ opened, ended, isIdle: volumes.isIdle }).toEqual({ opened: [URL], ended: [URL], isIdle: true });
+  expect(idle).toHaveLength(1);
 });
 
 test("that of a drive is not opened again", async () => {

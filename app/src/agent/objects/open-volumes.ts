@@ -18,6 +18,8 @@ export interface OpenVolumesDeps {
   servers(): Promise<readonly Pick<KnownPlace, "server">[]>;
   /** Opens a volume that no kernel shows. */
   open(url: string): Promise<Mount>;
+  /** Called when none is open any more. */
+  idle(): void;
 }
 
 /** A volume in use, until it is disposed of. */
@@ -104,6 +106,7 @@ export class OpenVolumes {
       .catch(() => undefined)
       .finally(() => {
         if (this.#opened.get(url) === opened) this.#opened.delete(url);
+        if (this.isIdle) this.#deps.idle();
       });
     return opened;
   }
