@@ -5,7 +5,7 @@ import { createReadStream, createWriteStream, rmSync } from "node:fs";
 import { type Socket, connect, createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { pipeline } from "node:stream/promises";
-import { Worker, isMainThread, workerData } from "node:worker_threads";
+import { Worker, isMainThread, parentPort, workerData } from "node:worker_threads";
 import { fileURLToPath } from "node:url";
 import { Sandbox } from "../src/harness/index.ts";
 import { type BenchContext, type Benchmark, type Result, formatTable, measurePairs } from "./benchmark.ts";
@@ -52,7 +52,8 @@ async function send(socket: Socket, bytes: number): Promise<void> {
 
 /** Stands for the agent: digests what comes. */
 async function receive({ path, isSocket }: Order): Promise<void> {
-  const { parentPort } = await import("node:worker_threads");
+  const port = parentPort;
+  if (port === null) throw new TypeError("This runs in a worker.");
   const digest = createHash("sha256");
   let bytes = 0;
   const take = (piece: Uint8Array): void => {
@@ -66,14 +67,14 @@ async function receive({ path, isSocket }: Order): Promise<void> {
       const server = createServer((each) => {
         server.close();
         resolve(each);
-      }).listen(path, () => parentPort?.postMessage("listening"));
+      }).listen(path, () => port.postMessage("listening"));
     });
     for await (const line of createInterface({ input: socket })) {
       take(Buffer.from((JSON.parse(line) as { bytes: string }).bytes, "base64"));
     }
   }
   digest.digest();
-  parentPort?.postMessage(bytes);
+  port.postMessage(bytes);
 }
 
 if (!isMainThread) await receive(workerData as Order);

@@ -8,11 +8,14 @@ import { fileURLToPath } from "node:url";
 import { askServer } from "@runnel/server/admin";
 import { OBJECTS_FOLDER, UNTIL_XATTR } from "@runnel/shared";
 import {
+  Control,
   type Device,
   type Json,
   Sandbox,
   type ServerProcess,
   mustRun,
+  run,
+  LAUNCHER,
   noise,
   onMount,
   refusalOf,
@@ -98,12 +101,21 @@ test("what is put is a file of the volume; the same again sends nothing; who may
   expect(await ada.ask(["put", file, "--for", "1d"])).toMatchObject({ uri, wasThere: true, untilMs: put["untilMs"] });
   expect(await moved(drive)).toEqual(before);
 
+  // It comes once: the second time it is here.
+  await ada.ask(["get", uri, local("first")]);
+  const { received } = await moved(drive);
+  await ada.ask(["get", uri, local("second")]);
+  expect((await moved(drive)).received).toBe(received);
+  expect(digest(local("second"))).toBe(digest(file));
+
   // No drive: the server of the hint is asked.
   const ben = sandbox.device("ben");
   await logIn(ben, one, "data", "docs", true);
   await ben.ask(["get", uri, local("got")]);
   expect(digest(local("got"))).toBe(digest(file));
-  expect((await ben.runnel(["get", uri])).stdout).toHaveLength((await ada.runnel(["get", uri])).stdout.length);
+  const toStdout = 'cd /; "$@" | sha256sum';
+  const piped = await run("bash", ["-c", toStdout, "bash", process.execPath, LAUNCHER, "get", uri], { env: ben.env });
+  expect(piped.stdout).toContain(digest(file));
   expect(await refused(ben, "put", file, "--to", urlOf(one, "docs"))).toBe("ReadOnly");
 
   const eve = sandbox.device("eve");
@@ -114,7 +126,7 @@ test("what is put is a file of the volume; the same again sends nothing; who may
 });
 
 test("a program puts a stream and gets it in order and out of order; what it ends is ended, and nothing is left", async () => {
-  const run = async (...args: string[]): Promise<Json> => {
+  const program = async (...args: string[]): Promise<Json> => {
     const options = { env: ada.env, deadlineMs: 50_000 };
     const { stdout } = await mustRun(
       process.execPath,
@@ -124,10 +136,10 @@ test("a program puts a stream and gets it in order and out of order; what it end
     return JSON.parse(stdout) as Json;
   };
   const size = 12 * 1024 * 1024;
-  const done = await run("there", "12");
+  const done = await program("there", "12");
   expect(done).toMatchObject({ size, putDone: size, getDone: size, isSame: true });
   const kinds = ["Interrupted", "Interrupted", "Interrupted"];
-  expect(await run("interrupted", done["uri"] as string)).toEqual({ kinds, bytes: size });
+  expect(await program("interrupted", done["uri"] as string)).toEqual({ kinds, bytes: size });
   expect(readdirSync(join(ada.home, "spool"))).toEqual([]);
 });
 
@@ -164,24 +176,63 @@ test("a copy to another server takes only what that lacks; back to a file, and w
   expect(await refused(ada, "cp", `${drive}/nothing`, local("x"))).toBe("NotFound");
 });
 
-test("what is wrong is refused by name, and leaves nothing: URIs, files, places, and other bytes under an OID", async () => {
-  const file = local("small", noise(50_000, 3));
-  const { uri, oid } = (await ada.ask(["put", file, "--to", drive])) as { uri: string; oid: string };
-  expect(await refused(ada, "get", uri.replace("size=", "size=1"), local("wrong"))).toBe("Invalid");
-  expect(await refused(ada, "get", `${uri}&other=1`, local("wrong"))).toBe("Invalid");
-  expect(await refused(ada, "get", uri.replace(oid, "0".repeat(64)), local("wrong"))).toBe("NotFound");
-  expect(await refused(ada, "get", uri, `${drive}/wrong`)).toBe("Invalid");
-  expect(await refused(ada, "get", uri, sandbox.folder)).toBe("IsFolder");
-  expect(await refused(ada, "put", local("nothing"), "--to", drive)).toBe("NotFound");
-  expect(await refused(ada, "put", sandbox.folder, "--to", drive)).toBe("IsFolder");
-  expect(await refused(ada, "put", file, "--to", "wss://127.0.0.1:9/docs")).toBe("Denied");
-  expect(await refused(ada, "put", file, "--for", "never")).toBe("Invalid");
+/** A request of the control protocol, and the kind of error that it is refused with. */
+type Wrong = [request: Json, kind: string];
 
-  await onMount('head -c 50000 /dev/zero > "$1/.runnel-objects/$2"', [drive, oid]);
-  expect(await refused(ada, "get", uri, local("wrong"))).toBe("Corrupt");
-  expect(existsSync(local("wrong"))).toBe(false);
-  expect(readdirSync(sandbox.folder).filter((name) => name.startsWith(".runnel-"))).toEqual([]);
-  expect(await ada.ask(["put", file, "--to", drive])).toMatchObject({ uri, wasThere: false });
-  await ada.ask(["get", uri, local("right")]);
-  expect(digest(local("right"))).toBe(digest(file));
+test("what is wrong is refused by name, and leaves nothing: URIs, files, places, and other bytes under an OID", async () => {
+  const agent = await Control.of(ada);
+  try {
+    const file = local("small", noise(50_000, 3));
+    const put = { verb: "put", file, to: drive };
+    const { uri, oid } = (await agent.ask(put)) as { uri: string; oid: string };
+    const get = { verb: "get", uri, file: local("wrong") };
+    const copy = { verb: "copy", from: file, to: local("wrong") };
+    const wrong: Wrong[] = [
+      [{ ...get, uri: uri.replace("size=", "size=1") }, "Invalid"],
+      [{ ...get, uri: `${uri}&other=1` }, "Invalid"],
+      [{ ...get, uri: "x".repeat(10_000) }, "Invalid"],
+      [{ ...get, uri: uri.replace(oid, "0".repeat(64)) }, "NotFound"],
+      [{ ...get, uri: `runnel:${"0".repeat(64)}?size=1&hint=wss%3A%2F%2F127.0.0.1%3A9%2Fdocs` }, "Denied"],
+      [{ ...get, file: `${drive}/wrong` }, "Invalid"],
+      [{ ...get, file: sandbox.folder }, "IsFolder"],
+      [{ ...get, file: "wrong" }, "Invalid"],
+      [{ ...get, file: `${sandbox.folder}/nothing/wrong` }, "NotFound"],
+      [{ ...get, file: 5 }, "Invalid"],
+      [{ ...get, mode: 0o1000 }, "Invalid"],
+      [{ ...get, isInOrder: "yes" }, "Invalid"],
+      [{ ...put, file: local("nothing") }, "NotFound"],
+      [{ ...put, file: sandbox.folder }, "IsFolder"],
+      [{ ...put, file: `${drive}/.runnel-objects` }, "IsFolder"],
+      [{ ...put, file: "small" }, "Invalid"],
+      [{ ...put, file: "/dev/null" }, "Unsupported"],
+      [{ ...put, file: null }, "Invalid"],
+      [{ ...put, to: "wss://127.0.0.1:9/docs" }, "Denied"],
+      [{ ...put, to: "https://127.0.0.1/docs" }, "Invalid"],
+      [{ ...put, to: sandbox.folder }, "NotFound"],
+      [{ ...put, to: 5 }, "Invalid"],
+      [{ ...put, lifeMs: 0 }, "Invalid"],
+      [{ ...put, lifeMs: 1e15 }, "Invalid"],
+      [{ ...copy, from: "wss://127.0.0.1/../docs" }, "Invalid"],
+      [{ ...copy, from: local("nothing") }, "NotFound"],
+      [{ ...copy, from: sandbox.folder }, "IsFolder"],
+      [{ ...copy, to: `${urlOf(one, "docs")}/nothing/x` }, "NotFound"],
+      [{ ...copy, to: `${urlOf(one, "docs")}/%2e%2e/x` }, "Invalid"],
+      [{ ...copy, to: [] }, "Invalid"],
+      [{ ...copy, isRecursive: 3 }, "Invalid"],
+    ];
+    for (const [request, kind] of wrong)
+      await expect(agent.ask(request, { deadlineMs: 10_000 })).rejects.toThrow(new RegExp(`^${kind}: \\S.*\\.`));
+    expect(await refused(ada, "put", file, "--for", "never")).toBe("Invalid");
+    expect(await refused(ada, "get", uri)).toBe("Invalid");
+
+    await onMount('head -c 50000 /dev/zero > "$1/.runnel-objects/$2"', [drive, oid]);
+    await expect(agent.ask(get)).rejects.toThrow(/^Corrupt: /);
+    expect(existsSync(local("wrong"))).toBe(false);
+    expect(readdirSync(sandbox.folder).filter((name) => name.startsWith(".runnel-"))).toEqual([]);
+    expect(await agent.ask(put)).toMatchObject({ uri, wasThere: false });
+    await agent.ask({ ...get, file: local("right") });
+    expect(digest(local("right"))).toBe(digest(file));
+  } finally {
+    agent.close();
+  }
 });

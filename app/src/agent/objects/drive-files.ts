@@ -32,7 +32,7 @@ import type { FileFacts, FileSource, NamedFile, OpenedFile, VolumeFiles, WriteOp
 export type DriveFilesDeps = Pick<MountDeps, "settings" | "clock" | "executor" | "replica" | "cache"> &
   Pick<
     MountServices,
-    "tree" | "session" | "changes" | "operations" | "transfer" | "watch" | "folderPauses" | "writeBack"
+    "commits" | "tree" | "session" | "changes" | "operations" | "transfer" | "watch" | "folderPauses" | "writeBack"
   >;
 
 const FOLDER_MODE = 0o755;
@@ -70,10 +70,13 @@ export class DriveFiles implements VolumeFiles {
   }
 
   async open(path: string): Promise<OpenedFile> {
+    const { cache, transfer, changes, commits } = this.#deps;
+    const before = await this.#stateAt(path);
+    // A program may just have closed it: the server has that, and the cache soon.
+    if (before !== undefined) await commits.settled(before.node);
     const state = await this.#stateAt(path);
     if (state === undefined) throw notFound("open", path);
     mustBeFile(state, path);
-    const { cache, transfer, changes } = this.#deps;
     if (changes.savesOf(state.node).length > 0)
       throw new RunnelError("Busy", "open", `${path} has changes here that the server does not have yet.`);
     if (state.version === 0 || state.sizeBytes === 0) return new OpenedVersion(this.#deps, state, undefined);
