@@ -58,7 +58,7 @@ export const get = agentVerb(getSchemas, {
       program,
       "get",
       "Gets what was put under a URI, from a drive or a server that this device is\nlogged in at. What is in the cache, or in part, is not fetched again.",
-      ["get 'runnel:9f86…?size=1234&hint=wss%3A%2F%2Ffiles.example.org%3A7473%2Fdocs' report.pdf"],
+      ["get 'runnel:9f86…?size=12&hint=wss%3A%2F%2Fa%3A7473%2Fdocs' report.pdf"],
     )
       .argument("<uri>", "as put printed it")
       .argument("[file]", "where to; - or left out: stdout", (typed) => (typed === "-" ? typed : absolutePath(typed)))
