@@ -12,6 +12,7 @@ import { localBenchmark } from "./local.ts";
 import { manyBenchmark } from "./many.ts";
 import { nativeBenchmark } from "./native/native.ts";
 import { officeBenchmark } from "./office.ts";
+import { objectsBenchmark } from "./objects.ts";
 import { pagesBenchmark } from "./pages.ts";
 import { LINES, wanBenchmark } from "./wan/wan.ts";
 import { SYSTEMS } from "./wan/systems.ts";
@@ -23,6 +24,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   idleBenchmark,
   officeBenchmark,
   pagesBenchmark,
+  objectsBenchmark,
   wanBenchmark,
 ];
 const ROUNDS = 5;

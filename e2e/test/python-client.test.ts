@@ -20,7 +20,7 @@ const ROUND_TRIP_MS = 1500;
 
 jest.setTimeout(60_000);
 
-const TESTS = 7;
+const TESTS = 8;
 
 let sandbox: Sandbox;
 let volumes: VolumeForEach;
@@ -84,10 +84,11 @@ function edited(content: Buffer, at: number, inserted: string): Buffer {
   return Buffer.concat([content.subarray(0, at), Buffer.from(inserted), content.subarray(at)]);
 }
 
-test("in Python the golden vectors come out as they are: varints, CBOR and its keys, frames, recipes, digests, cuts", async () => {
+test("in Python the golden vectors come out as they are: varints, CBOR and its keys, frames, recipes, digests, cuts, OIDs and their URIs", async () => {
   const compared = await python<Record<string, number>>("vectors.py", VECTORS);
   const protocol = JSON.parse(readFileSync(join(VECTORS, "protocol-1.json"), "utf8")) as Record<string, unknown[]>;
   const { cases } = JSON.parse(readFileSync(join(VECTORS, "chunks.json"), "utf8")) as { cases: unknown[] };
+  const objects = JSON.parse(readFileSync(join(VECTORS, "objects.json"), "utf8")) as Record<string, unknown[]>;
   const bothWays = (name: string): number => 2 * (protocol[name]?.length ?? 0);
   expect(compared).toEqual({
     contents: cases.length,
@@ -97,6 +98,9 @@ test("in Python the golden vectors come out as they are: varints, CBOR and its k
     states: bothWays("states"),
     frames: bothWays("frames"),
     recipes: 4,
+    objects: objects["objects"]?.length,
+    uris: objects["uris"]?.length,
+    "refused uris": objects["refused"]?.length,
   });
 });
 
@@ -121,6 +125,18 @@ test("a client in Python finds what is served, and fetches it, the second versio
   const fetched = await client<{ receivedBytes: number }>("fetch", "copy.bin", local("out"), "large.bin");
   expect(digest(local("out"))).toBe(digest(local("copy")));
   expect(fetched.receivedBytes).toBeLessThan(1000);
+});
+
+test("a client in Python gets what was put under a URI, and refuses other bytes under its OID", async () => {
+  const device = sandbox.device();
+  const file = local("put", randomBytes(FILE_BYTES));
+  const { uri, oid } = (await device.ask(["put", file, "--to", url])) as { uri: string; oid: string };
+  const got = await python<{ oid: string; size: number }>("main.py", "get", uri, local("got"));
+  expect(got).toEqual({ oid, size: FILE_BYTES });
+  expect(digest(local("got"))).toBe(digest(file));
+  await client("save", `.runnel-objects/${oid}`, local("else", randomBytes(FILE_BYTES)));
+  await expect(python("main.py", "get", uri, local("wrong"))).rejects.toThrow(/objects\.Wrong/);
+  expect(existsSync(local("wrong"))).toBe(false);
 });
 
 test("what a client in Python saves is in the served folder and on a drive; an edit of 2 MB and a small file cost less than 300 bytes", async () => {

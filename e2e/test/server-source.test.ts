@@ -50,7 +50,6 @@ sourceContract(
     const passing = place.run(ended);
     return {
       source: new ServerSource({ cache, session, arrivals }, served),
-      version,
       async close() {
         end();
         await passing;

@@ -11,6 +11,8 @@ export * from "./model/name-text.ts";
 export * from "./model/names.ts";
 export * from "./model/node.ts";
 export * from "./model/notice.ts";
+export * from "./model/object-uri.ts";
+export * from "./model/objects.ts";
 export { type NumberSpan, isInSpan, spansOf } from "./model/number-span.ts";
 export { parsePredicate } from "./model/parse-predicate.ts";
 export * from "./model/predicate.ts";

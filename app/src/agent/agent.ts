@@ -2,6 +2,7 @@
 // is asked is in src/verbs/; how a mount works is behind the interface Mount. One process builds one agent (main.ts).
 import {
   type Clock,
+  type Disk,
   fromSystemError,
   isRunnelMount,
   type MountTableEntry,
@@ -19,6 +20,8 @@ import { checkMountPoint, type ResolvedPath, resolveOwnFolder, resolvePath } fro
 import { quoted } from "./control/quoted.ts";
 import type { Mount, MountSettings, Unsent } from "./mount.ts";
 import type { FoundEntry } from "./mount-status.ts";
+import { LocalFiles } from "./objects/local-files.ts";
+import { OpenVolumes } from "./objects/open-volumes.ts";
 import type { KnownPlace, LoggedIn, LoggedOut, LoginRequest } from "./servers/login-schemas.ts";
 import type { SuppliesOfAgent } from "./supply/supply-status.ts";
 import type { CarrierOfAgent } from "./carry/carried.ts";
@@ -51,6 +54,8 @@ export interface AgentDeps {
   /** Asks a volume that need not be mounted. */
   findByUrl(url: string, predicate: Predicate, secretPath?: string): AsyncIterable<FoundEntry>;
   parsePredicate(words: readonly string[]): Predicate;
+  /** Files of this computer. */
+  disk(): Promise<Disk>;
   /** Pages in this user's browser. */
   pages: Pages<void>;
   /** Called when the mounts came to be none, or are some again. */
@@ -78,6 +83,8 @@ export class Agent {
   readonly views: Views;
   /** Remembers what happened and what was saved. */
   readonly history: History;
+  /** Volumes that it works in itself, mounted or not. */
+  readonly volumes: OpenVolumes;
   readonly #mounts = new Map<string, Mount>();
   /** Mount points that are being mounted or unmounted now. */
   readonly #busy = new Map<string, Promise<unknown>>();
@@ -100,13 +107,20 @@ export class Agent {
     const open = (): Promise<HistoryStore> => deps.openHistory();
     const failed = (error: RunnelError): void => log.warn({ kind: error.kind }, "the history is not kept");
     this.history = new History({ clock, mounts, open, failed });
+    this.volumes = new OpenVolumes({
+      clock,
+      mounts,
+      servers: () => deps.servers(),
+      open: (url) => this.#openUnmounted(url),
+      idle: () => deps.changed?.(),
+    });
     const lately = (limit: number): ViewItem[] => this.history.lately(limit);
     this.views = new Views({ clock, mounts, lost: () => this.#lost, resting: () => this.#resting, lately });
   }
 
   /** True while nothing is mounted, and nothing is about to be. */
   get isIdle(): boolean {
-    return this.#mounts.size === 0 && this.#busy.size === 0;
+    return this.#mounts.size === 0 && this.#busy.size === 0 && this.volumes.isIdle;
   }
 
   /** Drives that are mounted or being mounted. */
@@ -136,6 +150,7 @@ export class Agent {
     this.#isClosing = true;
     // A mount on its way has a deadline of its own; ended in the middle it would be left behind as a dead mount.
     await Promise.allSettled(this.#busy.values());
+    await this.volumes.close();
     const mounts = [...this.#mounts.values()];
     // Before they end: whoever reads the records meanwhile finds each at least once.
     const kept = mounts.filter(({ settings }) => settings.isKept === true);
@@ -209,6 +224,30 @@ export class Agent {
       this.#mounting = this.#mounting.filter((record) => record !== mounting);
       this.#recordIfPossible();
     }
+  }
+
+  /** Opens a volume that no kernel shows, with a cache of its own: a drive of the same volume may come at any time. */
+  #openUnmounted(url: string): Promise<Mount> {
+    const { home } = this.deps;
+    const stateFolder = home.unmountedFolder(url);
+    const cacheFolder = `${stateFolder}/cache`;
+    makeFolder(cacheFolder);
+    const settings: MountSettings = {
+      url,
+      mountpoint: stateFolder,
+      cacheFolder,
+      cacheBytes: UNMOUNTED_CACHE_BYTES,
+      stateFolder,
+      mapOwner: false,
+      isAsync: false,
+      isUnmounted: true,
+    };
+    return this.deps.openMount(settings, () => undefined);
+  }
+
+  /** Resolves to the files of this computer, outside of all drives. */
+  async localFiles(): Promise<LocalFiles> {
+    return new LocalFiles(await this.deps.disk());
   }
 
   /** Changes a drive's settings, for this mount and those after it. */
@@ -407,6 +446,9 @@ export class Agent {
     this.deps.home.writeMounts([...this.drives, ...this.#lost, ...this.#resting]);
   }
 }
+
+/** Cache of a volume that no drive shows. */
+const UNMOUNTED_CACHE_BYTES = 4 * 1024 ** 3;
 
 const ABOUT_DRIVE = { path: "", files: 0, bytes: 0, detail: "" };
 

@@ -13,6 +13,7 @@ import type {
   UnsentFile,
 } from "./mount-status.ts";
 import type { CarryingMount } from "./carry/carried.ts";
+import type { VolumeFiles } from "./objects/volume-files.ts";
 import type { FolderRange } from "./view/folder-list.ts";
 import type { FolderCounts } from "./view/meter.ts";
 import type { LiveTransfer } from "./view/transfers.ts";
@@ -42,6 +43,8 @@ export interface MountSettings {
   usesFsKit?: boolean;
   /** Served over NFS on loopback, without any driver. */
   usesNfs?: boolean;
+  /** No kernel shows it: only the agent itself works in it. `mountpoint` is a name then. */
+  isUnmounted?: boolean;
   /** Path of the server's secret where there is no TLS (W165); undefined: where this user's programs look. */
   secretPath?: string;
   /**
@@ -104,6 +107,8 @@ export interface Mount {
   readonly unsentFiles: UnsentFiles;
   /** Takes sources of chunks besides the server. */
   readonly sources: Pick<Sources, "add">;
+  /** Files of the volume, for the agent itself. */
+  readonly files: VolumeFiles;
   find(predicate: Predicate): AsyncIterable<FoundEntry>;
   /**
    * A file, or a folder with all below it, by its path in the drive. `progress`, where it takes long: of so many files

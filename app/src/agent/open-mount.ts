@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { DescriptorGate, descriptorLimit, realDisk, threadExecutor } from "@runnel/native";
-import { type Drive, type DriveSettings, kernelDrive, nfsDrive } from "@runnel/native/drive";
+import { type Drive, type DriveSettings, kernelDrive, memoryDrive, nfsDrive } from "@runnel/native/drive";
 import { LocalSecrets, RealClock, WsDialer } from "@runnel/shared";
 import type { Clock, Dialer, Disk, DiskRoot, Executor } from "@runnel/shared";
 import type { Logger } from "pino";
@@ -72,7 +72,7 @@ export async function openMount(
     executor: threadExecutor(),
     disk: realDisk(gate),
     dialer: new WsDialer((place) => servers.trustOf(place), LocalSecrets.ofUserOr(settings.secretPath)),
-    drive: kernelDrive,
+    drive: (drive) => (settings.isUnmounted === true ? memoryDrive(drive, clock) : kernelDrive(drive)),
     log: mountLog(log),
     happened,
   };

@@ -23,6 +23,7 @@ export const productEngines: AgentEngines = {
     if (hasSupplies) await (await import("./supply/supplies-here.ts")).closeSuppliesHere();
   },
   carrier: async () => (await import("./carry/carrier-here.ts")).carrierHere(),
+  disk: async () => (await import("@runnel/native")).realDisk(),
   login: async (request) => (await import("./servers/log-in-here.ts")).logInHere(request),
   logout: async (place) => (await import("./servers/log-in-here.ts")).logOutHere(place),
   servers: async () => (await import("./servers/log-in-here.ts")).serversHere(),

@@ -29,9 +29,14 @@ export async function withAgent<T extends CallTable, R>(
   table: T,
   work: (client: CallClient<T>) => Promise<R>,
 ): Promise<R> {
+  return use(await openAgent(table), work);
+}
+
+/** Connects to the agent, which is started when none runs. Close it. */
+export async function openAgent<T extends CallTable>(table: T): Promise<CallClient<T>> {
   const clock = new RealClock();
   const home = new AgentHome();
-  return use((await reach(home, clock, table)) ?? (await start(home, clock, table)), work);
+  return (await reach(home, clock, table)) ?? start(home, clock, table);
 }
 
 /** Asks the agent, which is started when none runs; `part` takes what comes before the result. */

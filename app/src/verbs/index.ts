@@ -10,6 +10,9 @@ import { logout } from "./servers/logout.ts";
 import { mount } from "./drives/mount.ts";
 import { open } from "./drives/open.ts";
 import { openers } from "./drives/openers.ts";
+import { copy } from "./objects/copy.ts";
+import { get } from "./objects/get.ts";
+import { putVerb } from "./objects/put.ts";
 import { openPage } from "./open-page.ts";
 import { folder } from "./pins/folder.ts";
 import { pin } from "./pins/pin.ts";
@@ -52,6 +55,9 @@ export const AGENT_VERBS = {
   activity,
   find,
   remove,
+  put: putVerb,
+  get,
+  copy,
   pin,
   unpin,
   evict,

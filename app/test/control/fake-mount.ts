@@ -1,4 +1,5 @@
 // A Mount without a drive, and the engines of an agent that is made of such. What it does is said by the volume's name.
+import { realDisk } from "@runnel/native";
 import { type Predicate, RunnelError } from "@runnel/shared";
 import type { ExportedFile, Mount, MountSettings, UnsentFiles, Unsent } from "../../src/agent/mount.ts";
 import type {
@@ -15,6 +16,7 @@ import type {
 import type { FolderRange } from "../../src/agent/view/folder-list.ts";
 import { type FolderCounts, noCounts } from "../../src/agent/view/meter.ts";
 import type { LiveTransfer } from "../../src/agent/view/transfers.ts";
+import { MemoryFiles } from "../objects/memory-files.ts";
 import type { AgentEngines } from "../../src/agent/run-agent.ts";
 
 const NO_BYTES = { data: 0, recipes: 0, metadata: 0, overhead: 0 };
@@ -26,6 +28,7 @@ export class FakeMount implements Mount {
   #writtenBytes = 1000;
   readonly unsentFiles: FakeUnsent;
   readonly sources = { add: () => ({ [Symbol.dispose]: () => undefined }) };
+  readonly files: MemoryFiles;
   moving: LiveTransfer[] = [];
   readonly carrying = {
     epoch: "00".repeat(16),
@@ -38,6 +41,7 @@ export class FakeMount implements Mount {
 
   constructor(settings: MountSettings) {
     this.settings = settings;
+    this.files = new MemoryFiles(settings.url);
     this.unsentFiles = new FakeUnsent(this.#volume === "full" ? ["a.txt", "folder/b.txt"].map(refused) : []);
     this.ended = new Promise((done) => {
       this.#end = done;
@@ -242,6 +246,7 @@ function* find(predicate: Predicate): Iterable<FoundEntry> {
 }
 
 export const fakeEngines: AgentEngines = {
+  disk: async () => realDisk(),
   parsePredicate(words) {
     if (words.includes("-bad")) throw new RunnelError("Invalid", "find", "There is no test -bad.");
     return [...words] as unknown as Predicate;

@@ -95,6 +95,35 @@ describe("CutContent", () => {
 });
 
 describe("UploadPlan", () => {
+  test("names chunks that only the server may know of, in few items, window by window as at once; holes go as data", async () => {
+    const bytes = noise(20 * MiB).fill(0, 12 * MiB, 14 * MiB);
+    const cut = await content(bytes);
+    const ask = async (asksFirst: number, references: References = "copies"): Promise<Item[]> => {
+      const plan = new UploadPlan({ cache: nothing, base: undefined, references, hasDeltas: false, asksFirst });
+      const given: Item[] = [];
+      for await (const window of cut.windows()) given.push(...plan.add(window));
+      given.push(...plan.end());
+      expect(plan.items).toEqual(given);
+      return given;
+    };
+    const chunks = (items: readonly Item[]): number => items.reduce((sum, { count }) => sum + count, 0);
+    const inWindows = await ask(2000);
+    const { recipe } = await cut.whole();
+    expect(await ask(2000)).toEqual(inWindows);
+    expect(chunks(inWindows)).toBe(recipe.lengths.length);
+    expect(new Set(inWindows.map(({ is }) => is))).toEqual(new Set(["hash", "data"]));
+    const holes = inWindows.filter((item) => item.is === "data");
+    expect(holes.length).toBeLessThanOrEqual(3);
+    expect(holes.every(({ repeats }) => repeats !== undefined)).toBe(true);
+    const named = inWindows.filter((item) => item.is !== "data");
+    expect(named.every(({ version, count }) => version.node === 0 && count === 1)).toBe(true);
+    // Of a content with more chunks than items may be, several are one item.
+    const few = await ask(20_000);
+    expect(chunks(few)).toBe(recipe.lengths.length);
+    expect(Math.max(...few.map((item) => (item.is === "hash" ? item.count : 0)))).toBe(4);
+    expect((await ask(0)).every(({ is }) => is === "data")).toBe(true);
+  });
+
   test("plans the same items window by window as at once, and gives each once", async () => {
     const cut = await content(noise(20 * MiB));
     const before = await executor.chunkBytes(noise(20 * MiB).fill(1, 12 * MiB, 12 * MiB + 100));

@@ -21,6 +21,7 @@ export const EVERY_TARGET: readonly Share[] = [
   share(PROTOCOL, "recipe deltas", 80_000),
   share(PROTOCOL, "regions", 60_000),
   share(PROTOCOL, "invites", 60_000),
+  share(PROTOCOL, "object uris", 60_000),
   share(PROTOCOL, "connections", 40_000),
   share(PROTOCOL, "logs", 50_000),
   share(ADDON, "chunks", 15_000),

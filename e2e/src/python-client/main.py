@@ -4,6 +4,7 @@
     main.py fetch URL PATH FILE [HELD]  brings a file into FILE; HELD is another path, fetched first, that may help
     main.py save URL PATH FILE [hope]   makes PATH what FILE is; with "hope" new chunks are named first, not sent
     main.py put URL FOLDER DIR          small files of DIR into FOLDER, which need not be there, in one round trip
+    main.py get URI FILE                brings what was put under a URI into FILE, from the volume of its first hint
     main.py watch URL NAME              follows all and holds the lease while another instance makes NAME
 """
 
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, Dict, List
 from urllib.parse import urlsplit
 
+import objects
 from connection import Connection
 from runs import INSIDE_BYTES_MAX
 from volume import ROOT, Volume
@@ -59,6 +61,15 @@ def put(volume: Volume, folder: str, directory: str) -> Dict[str, Any]:
     return {"results": results, "tookS": time.monotonic() - began}
 
 
+def get(uri: str, file: str) -> None:
+    asked = objects.parse_uri(uri)
+    volume = attach(asked.hints[0])
+    content = objects.get(volume, asked)
+    volume.close()
+    Path(file).write_bytes(content.data)
+    print(json.dumps({"oid": asked.oid, "size": len(content.data)}))
+
+
 def watch(volume: Volume, name: str) -> Dict[str, Any]:
     volume.find(follow=True)
     volume.feed.say(["current", 1])
@@ -79,6 +90,8 @@ def watch(volume: Volume, name: str) -> Dict[str, Any]:
 
 
 def main(command: str, url: str, *rest: str) -> None:
+    if command == "get":
+        return get(url, *rest)
     volume = attach(url)
     print(json.dumps({"find": find, "fetch": fetch, "save": save, "put": put, "watch": watch}[command](volume, *rest)))
     volume.close()

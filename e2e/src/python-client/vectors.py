@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Dict
 
 import frame
+import objects
 import recipe
 
 WORDS = "the river carries only what the other shore does not have yet and says so in one breath".split()
@@ -114,10 +115,26 @@ def compare_protocol(vectors: Dict[str, Any], comparison: Comparison) -> None:
         comparison.same("frames", case["name"], frame.decode_frame(encoded), wanted)
 
 
+def compare_objects(vectors: Dict[str, Any], comparison: Comparison) -> None:
+    for case in vectors["objects"]:
+        content = b"".join(build_part(part) for part in case["parts"])
+        comparison.same("objects", case["name"], recipe.oid_of(recipe.recipe_of(content)).hex(), case["oid"])
+    for case in vectors["uris"]:
+        wanted = objects.ObjectUri(case["oid"], case["sizeBytes"], case["hints"])
+        comparison.same("uris", case["uri"], objects.parse_uri(case["uri"]), wanted)
+    for case in vectors["refused"]:
+        try:
+            made = str(objects.parse_uri(case["uri"]))
+        except objects.Invalid:
+            made = "refused"
+        comparison.same("refused uris", case["why"], made, "refused")
+
+
 def main(folder: Path) -> None:
     comparison = Comparison()
     compare_chunks(json.loads((folder / "chunks.json").read_text()), comparison)
     compare_protocol(json.loads((folder / "protocol-1.json").read_text()), comparison)
+    compare_objects(json.loads((folder / "objects.json").read_text()), comparison)
     print(json.dumps(comparison.compared))
 
 

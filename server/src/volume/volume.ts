@@ -21,6 +21,7 @@ import type { Committed, Placing, Published, Submission } from "../commit-log/qu
 import { FreeSpace, logFailure } from "../commit-log/free-space.ts";
 import { LogKeeper } from "../commit-log/keeper.ts";
 import { RecipeCache } from "./recipe-cache.ts";
+import { ObjectSweeper } from "./object-sweeper.ts";
 import { OldRows } from "./old-rows.ts";
 import { recover } from "./recover.ts";
 import type { Recovered } from "./recover.ts";
@@ -89,6 +90,7 @@ export class Volume {
   readonly #indexer: ChunkIndexer;
   readonly #keeper: LogKeeper;
   readonly #oldRows: OldRows;
+  readonly #objects: ObjectSweeper;
   readonly #stuckWarning: StuckWarning;
   private readonly log: Log;
   readonly #history: NoticeHistory;
@@ -158,6 +160,7 @@ export class Volume {
     const { queue, log } = opened;
     const { executor, clock, warn } = deps;
     this.#oldRows = new OldRows({ meta, clock, warn });
+    this.#objects = new ObjectSweeper({ meta, clock, queue, warn });
     this.#stuckWarning = new StuckWarning((message) => warn(`${deps.name}: ${message}`));
     this.#indexer = new ChunkIndexer({ meta, content, executor, clock, queue, warn });
     const { appliedSeq } = opened.facts;
@@ -375,6 +378,7 @@ export class Volume {
     await this.#indexer.close();
     await this.uploads.close();
     await this.#oldRows.close();
+    await this.#objects.close();
     await this.queue.close();
     await this.content.close();
     await this.#keeper.close();
@@ -417,6 +421,7 @@ export class Volume {
           .catch((error: unknown) => this.#warn("A client that is gone could not be forgotten.", error));
       }
       this.#oldRows.forget(this.#lastSeq);
+      this.#objects.sweep();
       this.#stuckWarning.look(this.content.status().stuck, this.clock.bootMs());
       this.#forgetExpired();
     });

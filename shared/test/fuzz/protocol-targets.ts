@@ -13,6 +13,7 @@ import {
   segmentName,
   viewOf,
 } from "../../src/log/segment-format.ts";
+import { formatObjectUri, parseObjectUri } from "../../src/model/object-uri.ts";
 import { checkPredicate, matches } from "../../src/model/predicate.ts";
 import { type Recipe, chunkOffsets, decodeRecipe, encodeRecipe } from "../../src/model/recipe.ts";
 import { decodeMessage, encodeMessage } from "../../src/protocol/cbor.ts";
@@ -183,6 +184,23 @@ function invites(): FuzzTarget {
   };
 }
 
+function objectUris(): FuzzTarget {
+  const oid = "0123456789abcdef".repeat(4);
+  const hints = ["wss://files.example.org:7473/docs", "ws://127.0.0.1:7473/K%C3%A4se", "wss://[2001:db8::1]:7473/a"];
+  return {
+    structure: "bytes",
+    seeds: [
+      formatObjectUri({ oid, sizeBytes: 0, hints: [] }),
+      formatObjectUri({ oid, sizeBytes: LIMITS.fileBytes, hints }),
+    ].map((text) => Buffer.from(text)),
+    run: (input) => {
+      const uri = parseObjectUri(Buffer.from(input).toString());
+      const again = parseObjectUri(formatObjectUri(uri));
+      requireThat(JSON.stringify(again) === JSON.stringify(uri), "a URI comes back the same");
+    },
+  };
+}
+
 /** Feeds a server's connection what a client says, frame by frame. */
 function connections(): FuzzTarget {
   const packed = encodeMessage(["list", ["x".repeat(3000)]]);
@@ -282,6 +300,7 @@ export const targets: Targets = {
   "recipe deltas": recipeDeltas,
   regions,
   invites,
+  "object uris": objectUris,
   connections,
   logs,
 };

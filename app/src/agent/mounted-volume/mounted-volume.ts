@@ -2,6 +2,7 @@
 // services around a volume and a drive together, lifecycle.ts begins and ends them.
 import type { Sources } from "../transfer/sources/sources.ts";
 import { type Predicate, ROOT_NODE, RunnelError } from "@runnel/shared";
+import { DriveFiles } from "../objects/drive-files.ts";
 import { RemoveTree } from "../drive/remove-tree.ts";
 import { evict } from "../pins/evict.ts";
 import type { Mount, MountSettings, Unsent, UnsentFiles } from "../mount.ts";
@@ -35,6 +36,7 @@ export class MountedVolume implements Mount {
   readonly unsentFiles: UnsentFiles;
   readonly sources: Sources;
   readonly carrying: Carrying;
+  readonly files: DriveFiles;
   private readonly deps: MountDeps & MountServices;
 
   private constructor(deps: MountDeps) {
@@ -51,6 +53,7 @@ export class MountedVolume implements Mount {
       listed: () => this.listed(),
       addSource: (source) => this.sources.add(source),
     });
+    this.files = new DriveFiles(this.deps);
   }
 
   /**

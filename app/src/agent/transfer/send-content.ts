@@ -346,7 +346,8 @@ export class Sender {
     let isResumed = mayStart !== undefined;
     let references: References = "copies";
     const isLineFast = isFastLine(session.ratePerSecond);
-    const asksSupply = session.features.includes(SUPPLY_FEATURE);
+    // The server has a supply, which may have what nobody here knows of [W210].
+    const asksFirst = session.features.includes(SUPPLY_FEATURE);
     const beganMs = session.nowMs;
     for (;;) {
       paused.throwIfAborted();
@@ -356,7 +357,7 @@ export class Sender {
         guessed,
         references,
         isLineFast,
-        asksSupply,
+        asksFirst,
         transfer,
       };
       try {

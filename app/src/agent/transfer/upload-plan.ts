@@ -35,21 +35,20 @@ const REFERENCES_MAX = LIMITS.channelItems / 2;
  */
 const BRIDGE_BYTES_MAX = 128 * 1024;
 
-/** Chunks that are asked for together: when the server lacks one of them, all are sent. */
-const ASKED_CHUNKS_MAX = 16;
-const ASKED_BYTES_MAX = 1024 * 1024;
-/** Place of chunks that no version is known to have. */
-const ANYWHERE: VersionId = { node: 0, seq: 0 };
+/** Contents have more chunks than is likely. */
+const ASKED_MARGIN = 1.25;
+/** Stands for the version of what is named by digest alone. */
+const NO_VERSION: VersionId = { node: 0, seq: 0 };
 
 export interface UploadPlanDeps {
   cache: Pick<Cache, "findChunks">;
   /** The version the edit started from, when the server has it. */
   base: { version: VersionId; recipe: Recipe } | undefined;
   references: References;
+  /** Likely number of chunks, of which those that nothing is known of are named by digest; 0: they go as data. */
+  asksFirst?: number;
   /** Data goes as deltas against the base. All is planned in one window then. */
   hasDeltas: boolean;
-  /** Chunks that would go as data are named by digest first: the server has a supply that may have them [W210]. */
-  asksSupply?: boolean;
 }
 
 export class UploadPlan {
@@ -62,8 +61,6 @@ export class UploadPlan {
   /** Key of the last chunk of the window before. */
   #lastKey: string | undefined;
   #handedOut = 0;
-  /** Bytes of the last item, where it was asked for. */
-  #askedBytes = 0;
 
   constructor(deps: UploadPlanDeps) {
     this.#deps = deps;
@@ -84,8 +81,11 @@ export class UploadPlan {
         this.#isRepeated = key === keyAt(index - 1);
         const length = lengths[index] ?? 0;
         const from = window.from + index;
-        if (!this.#addCopy(recipe, index, from) && !this.#addKnown(known.get(index), recipe, index, from))
-          this.#addData(key, { is: "data", from, count: 1, offset, length, repeats: undefined });
+        const isNamed =
+          this.#addCopy(recipe, index, from) ||
+          this.#addKnown(known.get(index), recipe, index, from) ||
+          this.#addAsked(from);
+        if (!isNamed) this.#addData(key, { is: "data", from, count: 1, offset, length, repeats: undefined });
       }
       for (const end = index + count; index < end; index++) offset += lengths[index] ?? 0;
     }
@@ -184,30 +184,27 @@ export class UploadPlan {
     return true;
   }
 
-  #mayRefer(): boolean {
-    return this.#references < REFERENCES_MAX && !this.#isRepeated;
-  }
-
-  /** Names a chunk that the server may have somewhere. @returns false where it goes as data. */
-  #addAsked(item: DataItem): boolean {
-    const { asksSupply, hasDeltas, references } = this.#deps;
-    if (asksSupply !== true || hasDeltas || references === "none" || this.#isRepeated) return false;
+  /** Names a chunk of which only the server may know whether it has it. Few items are asked for large contents. */
+  #addAsked(from: number): boolean {
+    const { asksFirst = 0, hasDeltas, references } = this.#deps;
+    if (asksFirst === 0 || hasDeltas || references === "none" || this.#isRepeated) return false;
     const last = this.items.at(-1);
-    const goesOn = last?.is === "hash" && isSameVersion(last.version, ANYWHERE) && last.count < ASKED_CHUNKS_MAX;
-    if (goesOn && this.#askedBytes + item.length <= ASKED_BYTES_MAX) {
+    const chunksMax = Math.ceil((ASKED_MARGIN * asksFirst) / REFERENCES_MAX);
+    if (last?.is === "hash" && last.version === NO_VERSION && last.count < chunksMax) {
       last.count++;
-      this.#askedBytes += item.length;
       return true;
     }
     if (!this.#mayRefer()) return false;
-    this.items.push({ is: "hash", version: ANYWHERE, at: 0, from: item.from, count: 1 });
-    this.#askedBytes = item.length;
+    this.items.push({ is: "hash", version: NO_VERSION, at: 0, from, count: 1 });
     this.#references++;
     return true;
   }
 
+  #mayRefer(): boolean {
+    return this.#references < REFERENCES_MAX && !this.#isRepeated;
+  }
+
   #addData(key: string, item: DataItem): void {
-    if (this.#addAsked(item)) return;
     const last = this.items.at(-1);
     if (last?.is === "data" && last.length + item.length <= LIMITS.runBytes) {
       last.count++;

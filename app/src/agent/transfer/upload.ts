@@ -45,8 +45,8 @@ export interface Outgoing {
    * what is sent depends on it.
    */
   isLineFast: boolean;
-  /** The server has a supply: what would go as data is named first. The same for all attempts, too. */
-  asksSupply?: boolean;
+  /** Chunks that nothing is known of are named by digest first, and sent when the server says that it needs them. */
+  asksFirst?: boolean;
   /** Entry in the register of what moves. */
   transfer?: Transfer;
 }
@@ -96,8 +96,8 @@ const INLINE_BYTES = 16 * 1024;
 const PACKED_AHEAD = 3;
 const SENT_AHEAD = 3;
 
-/** A content of less is sent as it is: to be asked for it takes a round trip. */
-const SUPPLIED_BYTES = 256 * 1024;
+/** Smaller contents are sent at once: to ask for them takes a round trip. */
+const ASKED_BYTES_MIN = 64 * 1024;
 
 /** A write under way. */
 interface Stream {
@@ -141,9 +141,10 @@ export class Uploads {
     const deltas = await this.#deltasOf(outgoing);
     const { base, references, transfer } = outgoing;
     transfer?.restarted();
-    const asksSupply = outgoing.asksSupply === true && outgoing.cut.sizeBytes > SUPPLIED_BYTES;
-    const { cache } = this.#deps;
-    const plan = new UploadPlan({ cache, base, references, hasDeltas: deltas !== undefined, asksSupply });
+    const { cut, asksFirst = false } = outgoing;
+    const asked = asksFirst && cut.sizeBytes > ASKED_BYTES_MIN ? { asksFirst: likelyChunks(cut) } : {};
+    const hasDeltas = deltas !== undefined;
+    const plan = new UploadPlan({ cache: this.#deps.cache, base, references, hasDeltas, ...asked });
     const packer = new RunPacker<Delta>(this.#deps.executor, () => this.#deps.session.ratePerSecond);
     const sources = { outgoing, packer, deltas, repeated: undefined };
     const early =
@@ -385,6 +386,11 @@ export class Uploads {
       outgoing.transfer?.reused(bytes, isOfBase);
     }
   }
+}
+
+function likelyChunks({ sizeBytes, preset }: CutContent): number {
+  const { minBytes, breakpointBits } = CHUNK_PRESETS[preset];
+  return Math.ceil(sizeBytes / (minBytes + 2 ** breakpointBits));
 }
 
 function unexpected(what: string): RunnelError {

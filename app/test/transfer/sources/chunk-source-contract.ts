@@ -1,7 +1,7 @@
 // The contract that every source of chunks keeps, whatever brings them.
 import { describe, expect, test } from "@jest/globals";
 import { inlineExecutor } from "@runnel/native";
-import { SeededRandom, type VersionId, chunkOffsets, concatRecipes, presetFor } from "@runnel/shared";
+import { SeededRandom, chunkOffsets, concatRecipes, presetFor } from "@runnel/shared";
 import type {
   ChunkRun,
   ChunkSource,
@@ -17,8 +17,6 @@ export interface WholeContent extends WantedContent {
 
 export interface OpenedSource {
   source: ChunkSource;
-  /** Version that the source knows the content as, where that matters. */
-  version?: VersionId;
   close(): Promise<void>;
 }
 
@@ -51,12 +49,6 @@ export function sourceContract(
     const runs: ChunkRun[] = [];
     for await (const run of source.get(content, spans, new AbortController().signal)) if (run.count > 0) runs.push(run);
     return runs;
-  }
-
-  async function opened(seed: number): Promise<OpenedSource & { content: WholeContent }> {
-    const content = await wholeContent(seed);
-    const one = await open(content);
-    return { ...one, content: { ...content, version: one.version ?? content.version } };
   }
 
   describe(`${what} as a source of chunks`, () => {

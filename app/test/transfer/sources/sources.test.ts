@@ -180,7 +180,7 @@ describe("chunks come", () => {
 
   test("from a colleague only when they are many bytes", async () => {
     sources.add(new Habitual("colleague", { kind: "colleague" }));
-    expect(sources.mayHave(100 * 1024)).toBe(false);
+    expect(sources.mayHave(50 * 1024)).toBe(false);
     expect(sources.mayHave(1024 * 1024)).toBe(true);
     expect(sources.mayHave(0)).toBe(false);
   });

@@ -11,6 +11,8 @@
 //     cache/        cached contents, unless a mount says otherwise
 //     mounts/ID/    replica and journal of a mount; made of URL and mount point, ID is the same for a later mount
 //     identity/     key and certificate by which colleagues know this device, once a drive has wanted any
+//     unmounted/ID/ the same, and a cache, of a volume that no drive shows and that was put into, got or copied from
+//     spool/        what programs put that is no file, until it is put
 //     page/         what a browser is started with, while its ticket is good
 //     server/       data of `runnel serve`, unless it says otherwise
 /* oxlint-disable node/no-sync -- small files, when the agent starts or ends and when a person mounts */
@@ -81,6 +83,7 @@ export class AgentHome {
   readonly serversPath: string;
   readonly serverFolder: string;
   readonly pageFolder: string;
+  readonly spoolFolder: string;
   readonly #environment: Environment;
 
   constructor(folder: string = homeFolder(), environment: Environment = process.env) {
@@ -93,12 +96,17 @@ export class AgentHome {
     this.serversPath = join(folder, "servers.json");
     this.serverFolder = join(folder, "server");
     this.pageFolder = join(folder, "page");
+    this.spoolFolder = join(folder, "spool");
     this.#environment = environment;
   }
 
   mountFolder(url: string, mountpoint: string): string {
     const id = createHash("sha256").update(`${url}\0${mountpoint}`).digest("hex").slice(0, 24);
     return join(this.folder, "mounts", id);
+  }
+
+  unmountedFolder(url: string): string {
+    return join(this.folder, "unmounted", createHash("sha256").update(url).digest("hex").slice(0, 24));
   }
 
   /** Makes the home, open to its user only. @throws RunnelError also when it is there and open to others. */
