@@ -66,6 +66,12 @@ const FAULTS: readonly Fault[] = [
 ];
 
 test(
+  "what has threads has no race under ThreadSanitizer",
+  () => promisify(execFile)(process.execPath, [join(NATIVE, "check.mjs"), "thread"]),
+  DEADLINE_MS,
+);
+
+test(
   "fuzzing for a minute finds nothing in chunker, codec, recipe and overlay",
   async () => {
     const folder = mkdtempSync(join(tmpdir(), "runnel-fuzz-"));

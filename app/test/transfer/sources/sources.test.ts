@@ -297,6 +297,6 @@ test("whatever the others do, all comes, each chunk once and right", async () =>
       await bring(theServer({ delayMs: serverMs }));
       expect(everything()).toEqual(chunks());
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   );
 }, 60_000);
