@@ -23,3 +23,5 @@ export { openCache } from "./agent/cache/content-cache.ts";
 export { Arrivals } from "./agent/transfer/arrivals.ts";
 export { ServerSource } from "./agent/transfer/sources/server-source.ts";
 export { Transfer } from "./agent/view/transfers.ts";
+export { LocalFiles } from "./agent/objects/local-files.ts";
+export { openObject, putObject } from "./agent/objects/objects.ts";

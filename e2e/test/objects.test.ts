@@ -206,7 +206,7 @@ test("a put goes on after its line broke, and sends little twice; one that is en
 
     const names = async (): Promise<string> => JSON.stringify(await zoe.ask(["find", to, "-type", "f"]));
     const before = await names();
-    // Its bytes are read once its name is there: it is ended in the middle of them.
+    // Bytes are read once the name is there: it is ended in the middle of them.
     await agent.firstPart({ verb: "put", file: local("ended", noise(2 * FILE_BYTES, 12)), to });
     await waitFor(async () => (await names()) === before, 10_000, "the name to go");
   } finally {

@@ -227,7 +227,8 @@ export class Agent {
   }
 
   /** Opens a volume that no kernel shows, with a cache of its own: a drive of the same volume may come at any time. */
-  #openUnmounted(url: string): Promise<Mount> {
+  async #openUnmounted(url: string): Promise<Mount> {
+    if (this.#isClosing) throw new RunnelError("Busy", "open a volume", "The agent is ending. Try again in a moment.");
     const { home } = this.deps;
     const stateFolder = home.unmountedFolder(url);
     const cacheFolder = `${stateFolder}/cache`;

@@ -50,11 +50,16 @@ export class MemoryFiles implements VolumeFiles {
   }
 
   async list(path: string): Promise<NamedFile[]> {
+    await this.#mustBeFolder("list", path);
     const below = path === "" ? "" : `${path}/`;
     const names = [...this.stored].filter(
       ([each]) => each.startsWith(below) && !each.slice(below.length).includes("/"),
     );
-    return names.map(([each, facts]) => ({ ...facts, name: each.slice(below.length) }));
+    return names
+      .map(([each, { type, sizeBytes, mtimeNs, mode }]) => {
+        return { type, sizeBytes, mtimeNs, mode, name: each.slice(below.length) };
+      })
+      .sort((one, other) => (one.name < other.name ? -1 : 1));
   }
 
   async makeFolders(path: string): Promise<void> {
@@ -68,11 +73,12 @@ export class MemoryFiles implements VolumeFiles {
   }
 
   async open(path: string): Promise<OpenedFile> {
-    const found = this.stored.get(path);
+    const found = await this.find(path);
     if (found === undefined) throw new RunnelError("NotFound", "open", `There is no ${path}.`);
     if (found.type === "folder") throw new RunnelError("IsFolder", "open", `${path} is a folder.`);
     const root = await this.#open();
-    const { type, sizeBytes, mtimeNs, mode, place } = found;
+    const { type, sizeBytes, mtimeNs, mode } = found;
+    const place = this.stored.get(path)?.place ?? "";
     const source = async (): Promise<FileSource> => {
       const file = await root.open(place, "read");
       return { sizeBytes, mtimeNs, mode, file, [Symbol.asyncDispose]: () => file.close() };
@@ -96,6 +102,9 @@ export class MemoryFiles implements VolumeFiles {
 
   async write(path: string, source: FileSource, { signal, until }: WriteOptions): Promise<VersionId> {
     this.mayChange("write");
+    await this.#mustBeFolder("write", path.slice(0, Math.max(0, path.lastIndexOf("/"))));
+    if (this.stored.get(path)?.type === "folder") throw new RunnelError("IsFolder", "write", `${path} is a folder.`);
+    signal.throwIfAborted();
     const place = `content-${++this.#count}`;
     const file = await (await this.#open()).open(place, "createNew", 0o600);
     try {
@@ -126,6 +135,12 @@ export class MemoryFiles implements VolumeFiles {
     const empty = { lengths: new Uint32Array(), digests: new Uint8Array() };
     const recipe = file === undefined ? empty : await this.#executor.chunkFile(file, 0, sizeBytes);
     return { recipe, oid: await this.#executor.digest([encodeRecipe(recipe)]) };
+  }
+
+  async #mustBeFolder(operation: string, path: string): Promise<void> {
+    const found = await this.find(path);
+    if (found === undefined) throw new RunnelError("NotFound", operation, `There is no ${path}.`);
+    if (found.type !== "folder") throw new RunnelError("NotFolder", operation, `${path} is no folder.`);
   }
 
   async #open(): Promise<DiskRoot> {

@@ -117,7 +117,7 @@ describe("UploadPlan", () => {
     expect(holes.every(({ repeats }) => repeats !== undefined)).toBe(true);
     const named = inWindows.filter((item) => item.is !== "data");
     expect(named.every(({ version, count }) => version.node === 0 && count === 1)).toBe(true);
-    // Of a content with more chunks than items may be, several are one item.
+    // Several are one item where there are more chunks than there may be items.
     const few = await ask(20_000);
     expect(chunks(few)).toBe(recipe.lengths.length);
     expect(Math.max(...few.map((item) => (item.is === "hash" ? item.count : 0)))).toBe(4);

@@ -97,10 +97,7 @@ export class DriveFiles implements VolumeFiles {
     const { folder, name } = await this.#placeOf(path);
     const before = await tree.lookup(folder, name);
     writeBack.mustGo("write", before === undefined ? [folder] : [folder, before.node]);
-    if (before !== undefined) {
-      mustBeFile(before, path);
-      if (how.isNew === true) throw new RunnelError("Exists", "write", `${path} is there already.`);
-    }
+    if (before !== undefined) mustBeFile(before, path);
     const state = before ?? (await this.#make(folder, name, "file", source.mode));
     try {
       if (how.until !== undefined) await this.#setUntil(state.node, how.until);

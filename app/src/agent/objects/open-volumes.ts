@@ -38,7 +38,6 @@ interface Opened {
 export class OpenVolumes {
   readonly #deps: OpenVolumesDeps;
   readonly #opened = new Map<string, Opened>();
-  #isClosed = false;
 
   constructor(deps: OpenVolumesDeps) {
     this.#deps = deps;
@@ -62,7 +61,6 @@ export class OpenVolumes {
   async use(url: string): Promise<UsedVolume> {
     const drive = this.#deps.mounts().find(({ settings }) => settings.url === url);
     if (drive !== undefined) return usedOf(drive, () => undefined);
-    if (this.#isClosed) throw new RunnelError("Busy", "open a volume", "The agent is ending. Try again in a moment.");
     await this.#mustKnow(url);
     const opened = this.#opened.get(url) ?? this.#open(url);
     opened.users++;
@@ -76,8 +74,8 @@ export class OpenVolumes {
     }
   }
 
+  /** Closes those that are open, also while somebody uses them. */
   async close(): Promise<void> {
-    this.#isClosed = true;
     const all = [...this.#opened.keys()];
     await Promise.all(all.map((url) => this.#end(url)));
   }

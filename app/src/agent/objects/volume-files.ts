@@ -48,8 +48,6 @@ export interface WriteOptions {
   signal: AbortSignal;
   /** Called with how far the content has been read to be sent. */
   progress?(doneBytes: number): void;
-  /** The file must not be there. */
-  isNew?: boolean;
   /** Seconds since 1970: set before there are any bytes, so that a file that is left behind has an end too. */
   until?: number;
 }
