@@ -269,6 +269,16 @@ test("what is wrong is refused by name, and leaves nothing: URIs, files, places,
     expect(readdirSync(sandbox.folder).filter((name) => name.startsWith(".runnel-"))).toEqual([]);
     expect(await agent.ask(put)).toMatchObject({ uri, wasThere: false });
     await agent.ask({ ...get, file: local("right") });
+
+    // Several at the same moment are one object, and no conflict.
+    local("same", noise(200_000, 4));
+    const atOnce = await Promise.all([1, 2, 3].map(() => agent.ask({ ...put, file: local("same") })));
+    expect(new Set(atOnce.map((each) => each["uri"])).size).toBe(1);
+    await agent.ask({ verb: "get", uri: atOnce[0]?.["uri"], file: local("same-got") });
+    expect(digest(local("same-got"))).toBe(digest(local("same")));
+    const { mounts } = (await ada.status()) as { mounts: { conflicts: unknown[]; problems: unknown[] }[] };
+    for (const { conflicts, problems } of mounts)
+      expect({ conflicts, problems }).toEqual({ conflicts: [], problems: [] });
     expect(digest(local("right"))).toBe(digest(file));
   } finally {
     agent.close();

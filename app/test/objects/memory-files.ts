@@ -119,7 +119,10 @@ export class MemoryFiles implements VolumeFiles {
     }
     this.writtenBytes += source.sizeBytes;
     const { sizeBytes, mtimeNs, mode } = source;
-    this.stored.set(path, { type: "file", sizeBytes, mtimeNs, mode, place, ...(until === undefined ? {} : { until }) });
+    const before = this.stored.get(path);
+    const ends = [before?.until, until].filter((each) => each !== undefined);
+    const life = ends.length === 0 ? {} : { until: Math.max(...ends) };
+    this.stored.set(path, { type: "file", sizeBytes, mtimeNs, mode: before?.mode ?? mode, place, ...life });
     return { node: this.#count, seq: this.#count };
   }
 

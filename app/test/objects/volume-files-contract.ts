@@ -128,6 +128,8 @@ export function volumeFilesContract(what: string, open: () => Promise<OpenedFile
       expect(await files.liveUntil("a", 1_900_000_000)).toBe(2_000_000_000);
       expect(await files.liveUntil("a", 2_100_000_000)).toBe(2_100_000_000);
       expect(await files.liveUntil("a", 1)).toBe(2_100_000_000);
+      await files.write("a", source, { signal: new AbortController().signal, until: 1_900_000_000 });
+      expect(await files.liveUntil("a", 1)).toBe(2_100_000_000);
     });
 
     test("a write that is ended leaves no new file, and an old one as it was", async () => {

@@ -98,9 +98,10 @@ export class DriveFiles implements VolumeFiles {
     const before = await tree.lookup(folder, name);
     writeBack.mustGo("write", before === undefined ? [folder] : [folder, before.node]);
     if (before !== undefined) mustBeFile(before, path);
-    const state = before ?? (await this.#make(folder, name, "file", source.mode));
+    const state = before ?? (await this.#ofName(folder, name, "file", source.mode));
+    mustBeFile(state, path);
     try {
-      if (how.until !== undefined) await this.#setUntil(state.node, how.until);
+      if (how.until !== undefined) await this.#lengthen(state, how.until);
       const { node, version } = await this.#send(path, state, source, how);
       return { node, seq: version };
     } catch (error) {
@@ -112,10 +113,7 @@ export class DriveFiles implements VolumeFiles {
   async liveUntil(path: string, seconds: number): Promise<number> {
     const state = await this.#stateAt(path);
     if (state === undefined) throw notFound("keep", path);
-    const known = await this.#untilOf(state);
-    if (known !== undefined && known >= seconds) return known;
-    await this.#setUntil(state.node, seconds);
-    return seconds;
+    return this.#lengthen(state, seconds);
   }
 
   async noteRecipe(path: string, recipe: Recipe, oid: Uint8Array): Promise<void> {
@@ -154,22 +152,24 @@ export class DriveFiles implements VolumeFiles {
     const { tree } = this.#deps;
     let state = await tree.node(ROOT_NODE);
     for (const name of path.split("/").filter((word) => word !== "")) {
-      const next: NodeState = await this.#folderIn(state.node, name);
+      const next: NodeState = await this.#ofName(state.node, name, "folder", FOLDER_MODE);
       if (next.type !== "folder") throw new RunnelError("NotFolder", "make a folder", `${path} leads through a file.`);
       state = next;
     }
     return state;
   }
 
-  async #folderIn(folder: number, name: string): Promise<NodeState> {
+  /** Has what a name is bound to, which is made where there is nothing. */
+  async #ofName(folder: number, name: string, type: "file" | "folder", mode: number): Promise<NodeState> {
     for (let attempt = 1; ; attempt++) {
       const known = await this.#deps.tree.lookup(folder, name);
       if (known !== undefined) return known;
       try {
-        return await this.#make(folder, name, "folder", FOLDER_MODE);
+        return await this.#make(folder, name, type, mode);
       } catch (error) {
         // Somebody else was first.
         if (!isRunnelError(error, "Exists") || attempt === ATTEMPTS_MAX) throw error;
+        await this.#deps.session.current();
       }
     }
   }
@@ -190,15 +190,24 @@ export class DriveFiles implements VolumeFiles {
     return tree.node(result.node);
   }
 
-  /** A file that was made for what could not be written. Where it cannot be removed now it is empty, and has an end. */
+  /** Removes a file that was made for what could not be written, unless somebody else has written to it. */
   async #takeBack(folder: number, name: string, node: number): Promise<void> {
-    await this.#deps.operations.change("remove", { folder, name, node, isFolder: false }).catch(() => undefined);
+    const expects = { node, version: 0, own: [] };
+    const body = { folder, name, node, isFolder: false, expects };
+    await this.#deps.operations.change("remove", body).catch(() => undefined);
   }
 
   async #untilOf({ node, xattrSeq }: NodeState): Promise<number | undefined> {
     if (xattrSeq === undefined) return undefined;
     const { xattrs } = checkResult("xattrs", await this.#deps.session.ask("xattrs", { node }));
     return parseUntil(xattrs.find(([name]) => name === UNTIL_XATTR)?.[1]);
+  }
+
+  async #lengthen(state: NodeState, seconds: number): Promise<number> {
+    const known = await this.#untilOf(state);
+    if (known !== undefined && known >= seconds) return known;
+    await this.#setUntil(state.node, seconds);
+    return seconds;
   }
 
   async #setUntil(node: number, seconds: number): Promise<void> {

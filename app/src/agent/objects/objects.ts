@@ -6,6 +6,7 @@ import {
   DIGEST_BYTES,
   EMPTY_OID,
   type ObjectUri,
+  type Recipe,
   OBJECTS_FOLDER,
   RunnelError,
   isRunnelError,
@@ -42,12 +43,40 @@ export function objectPath(oid: string): string {
  */
 export async function putObject(
   files: VolumeFiles,
-  source: FileSource & { isUnchanged?(): Promise<boolean> },
+  source: PutSource,
+  clock: Clock,
+  options: PutOptions,
+): Promise<PutObject> {
+  files.mayChange("put");
+  const content = source.sizeBytes === 0 ? EMPTY : await files.cut(source);
+  // Several of the same at the same moment go one after the other: the first sends it.
+  const key = `${files.url} ${Buffer.from(content.oid).toString("hex")}`;
+  const before = putting.get(key);
+  const mine = (async () => {
+    await before?.catch(() => undefined);
+    options.signal.throwIfAborted();
+    return putContent(files, source, content, clock, options);
+  })();
+  putting.set(key, mine);
+  try {
+    return await mine;
+  } finally {
+    if (putting.get(key) === mine) putting.delete(key);
+  }
+}
+
+type PutSource = FileSource & { isUnchanged?(): Promise<boolean> };
+
+/** The last put under way of each content, by volume and OID. */
+const putting = new Map<string, Promise<unknown>>();
+
+async function putContent(
+  files: VolumeFiles,
+  source: PutSource,
+  { recipe, oid: digest }: { recipe: Recipe | undefined; oid: Uint8Array },
   clock: Clock,
   { lifeMs, signal, progress }: PutOptions,
 ): Promise<PutObject> {
-  files.mayChange("put");
-  const { recipe, oid: digest } = source.sizeBytes === 0 ? EMPTY : await files.cut(source);
   const oid = Buffer.from(digest).toString("hex");
   const path = objectPath(oid);
   const about = { oid, sizeBytes: source.sizeBytes, hints: [files.url] };
@@ -68,7 +97,10 @@ export async function putObject(
     throw new RunnelError("Stale", "put", "The file was changed while it was put.", { cause: error });
   }
   if (recipe !== undefined) await files.noteRecipe(path, recipe, digest);
-  return { ...about, until: await files.liveUntil(path, until), wasThere: false };
+  // Another device may have given up the name that both wrote to.
+  if ((await files.find(path))?.sizeBytes !== source.sizeBytes)
+    throw new RunnelError("Stale", "put", "The object was removed while it was put. Put it again.");
+  return { ...about, until, wasThere: false };
 }
 
 const EMPTY = { recipe: undefined, oid: EMPTY_OID };

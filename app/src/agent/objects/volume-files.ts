@@ -48,7 +48,10 @@ export interface WriteOptions {
   signal: AbortSignal;
   /** Called with how far the content has been read to be sent. */
   progress?(doneBytes: number): void;
-  /** Seconds since 1970: set before there are any bytes, so that a file that is left behind has an end too. */
+  /**
+   * Second since 1970 until which it lives at least: said before there are any bytes, so that a file that is left
+   * behind has an end too.
+   */
   until?: number;
 }
 
