@@ -195,6 +195,12 @@ test("a put goes on after its line broke, and sends little twice; one that is en
     // The volume is open from here on.
     await agent.ask({ verb: "put", file: local("tiny", noise(1000, 10)), to });
     await link.resetCounts();
+    // Another device has put this already: its recipe comes here, no byte of it goes there.
+    const theirs = local("theirs", noise(FILE_BYTES, 13));
+    await ada.ask(["put", theirs, "--to", drive]);
+    expect(await agent.ask({ verb: "put", file: theirs, to })).toMatchObject({ wasThere: true });
+    expect((await link.counts()).up.sentBytes + (await link.counts()).down.sentBytes).toBeLessThan(FILE_BYTES / 50);
+    await link.resetCounts();
     const file = local("long", noise(2 * FILE_BYTES, 11));
     const put = agent.ask({ verb: "put", file, to });
     put.catch(() => undefined);
