@@ -14,6 +14,7 @@ import { nativeBenchmark } from "./native/native.ts";
 import { officeBenchmark } from "./office.ts";
 import { objectsBenchmark } from "./objects.ts";
 import { pagesBenchmark } from "./pages.ts";
+import { stickBenchmark } from "./stick.ts";
 import { LINES, wanBenchmark } from "./wan/wan.ts";
 import { SYSTEMS } from "./wan/systems.ts";
 
@@ -26,6 +27,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   pagesBenchmark,
   objectsBenchmark,
   wanBenchmark,
+  stickBenchmark,
 ];
 const ROUNDS = 5;
 const SIZES: readonly BenchContext["size"][] = ["full", "small", "tiny"];

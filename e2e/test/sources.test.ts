@@ -90,6 +90,18 @@ test("without one nothing changes", async () => {
   expect(received).toBeLessThan(LARGE.length + 4 * LITTLE_BYTES);
 });
 
+test("one that turns up while a file comes brings the rest", async () => {
+  const { stick } = await stickWith(() => true);
+  const before = place.line.receivedBytes;
+  const received = (): number => place.line.receivedBytes - before;
+  await place.run(place.mount.pin(""));
+  await place.until(async () => received() > LARGE.length / 4);
+  place.mount.sources.add(stick);
+  await place.until(async () => (await place.mount.status(false)).pins[0]?.isComplete === true);
+  // More comes than that quarter: what the server had sent by then.
+  expect(received()).toBeLessThan((LARGE.length * 3) / 4);
+});
+
 test("one that lies is named, and what it says is not shown", async () => {
   class Liar extends MemoryChunks {
     override readonly mayRot = false as unknown as true;

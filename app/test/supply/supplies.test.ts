@@ -57,9 +57,12 @@ test("[F224] supplies are used again by the next agent, without being cut again"
 test("drives have all supplies, also those to come, until they are removed", async () => {
   const [one, two] = [await makeOld("one"), await makeOld("two")];
   await supplies.add(one);
+  await supplies.scanned();
   const { names, add } = drive();
   const attached = supplies.attach(add);
   await supplies.add(two);
+  expect([...names]).toEqual([one]);
+  await supplies.scanned();
   expect([...names]).toEqual([one, two]);
   await supplies.remove(one);
   expect([...names]).toEqual([two]);

@@ -116,7 +116,7 @@ export class Stick implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#index.close();
+    this.#index.closeAndRemove();
     await this.#root.close();
   }
 

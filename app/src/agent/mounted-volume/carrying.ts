@@ -33,6 +33,8 @@ export interface CarryingDeps extends ExportDeps {
   /** The whole tree is known: what is not in it is not there. */
   listed(): Promise<void>;
   addSource(source: ChunkSource): Disposable;
+  /** Bytes that cached contents may take. */
+  cacheBytesMax(): number;
 }
 
 const ENTRIES_AT_ONCE = 256;
@@ -94,6 +96,7 @@ export class Carrying implements CarryingMount {
         continue;
       }
       try {
+        this.#mustFit(sizeBytes);
         using hold = await cache.create({ node, seq }, sizeBytes);
         await downloads.keep(hold.content, taking.signal);
         taking.took("here", sizeBytes);
@@ -157,6 +160,14 @@ export class Carrying implements CarryingMount {
         throw error;
       out.failed(record.path, error);
     }
+  }
+
+  /** Looks before anything else is dropped for it, as what came just before. @throws Quota. */
+  #mustFit(sizeBytes: number): void {
+    const most = this.#deps.cacheBytesMax();
+    if (this.#deps.cache.usedBytes() + sizeBytes <= most) return;
+    const sentence = "The cache may take no more. Give it more, or free some: runnel set --cache-size, runnel evict";
+    throw new RunnelError("Quota", "carry in", sentence, { detail: { limit: most } });
   }
 
   #isHere({ node, version, sizeBytes }: NodeState): boolean {

@@ -52,6 +52,7 @@ export class MountedVolume implements Mount {
       epoch: () => this.deps.lifecycle.epoch,
       listed: () => this.listed(),
       addSource: (source) => this.sources.add(source),
+      cacheBytesMax: () => this.settings.cacheBytes,
     });
     this.files = new DriveFiles(this.deps);
   }

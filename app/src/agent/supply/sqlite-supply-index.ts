@@ -34,12 +34,14 @@ export const SUPPLY_FORMAT: DatabaseFormat = {
 const PLACES_MAX = 8;
 
 export class SqliteSupplyIndex implements SupplyIndex {
+  readonly #path: string;
   readonly #db: IndexDatabase;
   readonly #statements: ReturnType<typeof prepare>;
   /** Kept, since counting rows takes as long as there are many. */
   #chunks: number;
 
-  private constructor(db: IndexDatabase) {
+  private constructor(db: IndexDatabase, path: string) {
+    this.#path = path;
     this.#db = db;
     this.#statements = prepare(db);
     this.#chunks = this.#statements.chunks.get()?.n ?? 0;
@@ -47,7 +49,7 @@ export class SqliteSupplyIndex implements SupplyIndex {
 
   /** @throws as openDatabase. */
   static open(path: string): SqliteSupplyIndex {
-    return new SqliteSupplyIndex(openDatabase(path, SUPPLY_FORMAT));
+    return new SqliteSupplyIndex(openDatabase(path, SUPPLY_FORMAT), path);
   }
 
   /** An index that nothing is known in yet. @throws as openDatabase. */
@@ -131,6 +133,12 @@ export class SqliteSupplyIndex implements SupplyIndex {
   /** Places that a chunk is likely to be at. */
   places(digests: Uint8Array, index: number, length: number): ChunkPlace[] {
     return this.#statements.places.all(keyAt(digests, index), length);
+  }
+
+  /** Leaves nothing of it on the disk. */
+  closeAndRemove(): void {
+    this.#db.close();
+    removeDatabase(this.#path);
   }
 
   close(): void {

@@ -107,8 +107,9 @@ export class Supplies implements SuppliesOfAgent {
 
   /** Gives a drive all supplies, those to come as well. */
   attach(add: AddSource): Disposable {
-    const added = new Map([...this.#supplies].map(([path, { folder }]) => [path, add(folder)]));
+    const added = new Map<string, Disposable>();
     this.#drives.set(add, added);
+    for (const supply of this.#supplies.values()) if (supply.status.files > 0) this.#give(supply);
     return {
       [Symbol.dispose]: () => {
         this.#drives.delete(add);
@@ -137,8 +138,16 @@ export class Supplies implements SuppliesOfAgent {
     const source = new FolderSource({ ...this.#deps, kind: "folder", path, index, openRoot });
     const supply = new SupplyWatch(source, { clock, index, leavesOut, turn: () => this.#turn(), log });
     this.#supplies.set(path, supply);
-    for (const [add, added] of this.#drives) added.set(path, add(supply.folder));
+    if (supply.status.files > 0) this.#give(supply);
     supply.wake();
+    // Before its first scan it has nothing; whoever is told of it then finds something.
+    void supply.scanned().then(() => this.#give(supply));
+  }
+
+  /** Lets the drives that do not have it yet ask it. */
+  #give(supply: SupplyWatch<FolderSource>): void {
+    if (this.#supplies.get(supply.path) !== supply) return;
+    for (const [add, added] of this.#drives) if (!added.has(supply.path)) added.set(supply.path, add(supply.folder));
   }
 
   async #openRoot(path: string): Promise<DiskRoot> {

@@ -33,6 +33,8 @@ const NEAR_READING_ON_BYTES = 512 * 1024;
 
 /** Below this the recipe of a file is not brought first, to have its chunks from elsewhere. */
 const RECIPE_FIRST_BYTES = 64 * 1024;
+/** Less than this comes on as it does when another source turns up. */
+const LEFT_TO_OTHERS_BYTES = 1024 * 1024;
 
 /** A server that brings what is wrong, or nothing, is not asked for ever. */
 const ROUNDS_MAX = 8;
@@ -311,12 +313,28 @@ export class Downloads {
       this.#stored(content.id);
     };
     for (const signal of [asking.signal, paused]) signal?.addEventListener("abort", stop);
+    let hasNewSource = false;
+    // A stick that is plugged in while a large file comes: the rest is looked for there.
+    holds.use(
+      this.#sources.onAdded(() => {
+        const rest = endOf(underway.span) - underway.at;
+        // The recipe comes first, and soon.
+        const isRecipeComing = underway.bringsRecipe && this.#cache.byId(content.id)?.recipe === undefined;
+        if (isRecipeComing || rest < LEFT_TO_OTHERS_BYTES || !this.#sources.mayHave(rest)) return;
+        hasNewSource = true;
+        channel.cancel();
+      }),
+    );
     try {
       const { span, transfer } = underway;
       const received = this.#arrivals.receive({ channel, content, held, transfer }, span, stored);
       await this.#session.whileItComes(received, "fetch");
     } catch (error) {
       channel.cancel();
+      if (hasNewSource && isRunnelError(error, "Interrupted")) {
+        await this.#bringFromNewSource(content, asking, underway, paused);
+        return;
+      }
       // A cache on disk may rot: what came of the bytes of a held version is asked for once more, without it.
       if (held.length === 0 || !isRunnelError(error, "Corrupt", "Gone")) throw error;
       const current = this.#cache.byId(content.id) ?? content;
@@ -324,6 +342,23 @@ export class Downloads {
     } finally {
       for (const signal of [asking.signal, paused]) signal?.removeEventListener("abort", stop);
     }
+  }
+
+  /** Goes on with what a fetch has not brought yet: the recipe first, and what it names from wherever that is. */
+  async #bringFromNewSource(
+    content: CachedContent,
+    asking: Asking,
+    underway: Underway,
+    paused: AbortSignal,
+  ): Promise<void> {
+    const how = { mayReuse: false, mayCut: false, paused };
+    if ((this.#cache.byId(content.id) ?? content).recipe === undefined) {
+      const nothing = { ...underway, span: { offset: 0, length: 0 }, askedEnd: 0 };
+      const range = { offset: 0, length: 0 };
+      await this.#bring(content, { ...asking, range, aheadBytes: 0, wantsRecipe: true }, nothing, how);
+    }
+    const current = this.#cache.byId(content.id) ?? content;
+    await this.#bring(current, asking, underway, how);
   }
 
   /** Brings what is missing from wherever it is, from the server what no other source has. */

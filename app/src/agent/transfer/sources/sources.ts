@@ -36,6 +36,7 @@ export class Sources {
   readonly #deps: SourcesDeps;
   readonly #sources = new Set<ChunkSource>();
   readonly #restUntilMs = new Map<ChunkSource, number>();
+  readonly #listeners = new Set<() => void>();
 
   constructor(deps: SourcesDeps) {
     this.#deps = deps;
@@ -44,6 +45,7 @@ export class Sources {
   /** Asks this one, too, until the disposal. */
   add(source: ChunkSource): Disposable {
     this.#sources.add(source);
+    for (const tell of this.#listeners) tell();
     return {
       [Symbol.dispose]: () => {
         this.#sources.delete(source);
@@ -55,6 +57,12 @@ export class Sources {
   /** Says whether there is nobody but the server. */
   get isEmpty(): boolean {
     return this.#sources.size === 0;
+  }
+
+  /** `tell` is called when a source has come, until the disposal. */
+  onAdded(tell: () => void): Disposable {
+    this.#listeners.add(tell);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(tell) };
   }
 
   /** Says whether anybody but the server may have some of so many bytes. */
