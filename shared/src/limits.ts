@@ -165,8 +165,8 @@ export const LIMITS = {
   /** Bytes of a ticket. */
   ticketBytes: 256,
   /** Connections that a colleague takes at once, and requests on one of them. */
-  guests: 64,
-  guestRequests: 8,
+  colleagueConnections: 64,
+  colleagueRequests: 8,
 } as const;
 
 /** Lease terms and timings of the protocol, milliseconds. Settings may override those of a server. */

@@ -121,11 +121,11 @@ export class Colleagues {
       divided = divide();
     }
     const { holders, yours } = divided;
-    const strangers = holders.map((holder) => holder.member).filter(({ number }) => !member.knows.has(number));
-    for (const { number } of strangers) member.knows.add(number);
+    const unknown = holders.map((holder) => holder.member).filter(({ number }) => !member.knows.has(number));
+    for (const { number } of unknown) member.knows.add(number);
     return {
       ...(hasTicket || holders.length === 0 ? {} : { ticket: this.#ticketFor(member, version) }),
-      colleagues: strangers.map(describe),
+      colleagues: unknown.map(describe),
       hints: holders.map((holder) => [holder.member.number, pack(holder.has)]),
       yours: pack(yours),
     };
@@ -178,7 +178,7 @@ export class Colleagues {
     const waiting = this.#locating.get(listener) ?? 0;
     this.#locating.set(listener, waiting + 1);
     return {
-      // One that asks on and on is answered at once.
+      // A client that asks on and on is answered at once.
       mayWait: waiting < LIMITS.locates,
       [Symbol.dispose]: () => {
         const left = (this.#locating.get(listener) ?? 1) - 1;

@@ -14,7 +14,7 @@ export interface MemberFacts {
   device: string;
   /** Told to others: the device's name. */
   name: string;
-  /** As the server sees it. */
+  /** Address as the server sees it. */
   address: string;
 }
 
