@@ -157,6 +157,9 @@ export const LIMITS = {
   /** Versions in one announcement, and all that an attachment is known to have: the last ones. */
   announcedAtOnce: 256,
   announcedVersions: 1024,
+  /** Spans of all these, and attachments of a device to a volume that announce. */
+  announcedSpans: 4096,
+  deviceAnnounces: 8,
   /** Addresses of a colleague, and colleagues that one answer names. */
   colleagueAddresses: 16,
   hints: 16,

@@ -370,6 +370,23 @@ describe("what is remembered", () => {
   });
 });
 
+test("[W194] [limit announcedSpans] of a client with more than 4096 spans the oldest versions are forgotten", async () => {
+  const [one, two] = [new Client(1), new Client(2)];
+  one.announce();
+  two.announce(ALL);
+  const many = Array.from({ length: LIMITS.chunkSpans }, (_, at) => ({ from: 2 * at, count: 1 }));
+  for (let seq = 0; seq < LIMITS.announcedSpans / LIMITS.chunkSpans; seq++) two.say(many, undefined, { node: 9, seq });
+  expect((await one.locate()).of).toEqual({});
+});
+
+test("[W194] [limit deviceAnnounces] a device announces itself on eight attachments", () => {
+  const seats = Array.from({ length: LIMITS.deviceAnnounces + 1 }, (_, at) => new Client(at, "10.0.0.1", "device"));
+  for (const one of seats.slice(1)) one.announce();
+  expect(() => seats[0]?.announce()).toThrow(expect.objectContaining({ kind: "Busy" }));
+  // The former place of one that has announced is not counted twice.
+  seats[1]?.announce();
+});
+
 test("[W199] that a device has lost its right is told to the others, and it is not found any more", async () => {
   const [one, two, again] = [new Client(1), new Client(2), new Client(3, "10.0.0.1", "device 2")];
   one.announce();
