@@ -4,6 +4,7 @@ import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import { CallClient, CallServer, isRunnelError, LineCarrier, SimulatedClock } from "@runnel/shared";
 import { type FuzzTarget, type Targets, requireThat } from "@runnel/shared/test/fuzz/target.ts";
+import { askedColleagues, incomingColleagues } from "./colleagues/fuzz-colleagues.ts";
 import { CONTROL_LIMITS, CONTROL_VERSION } from "../src/agent/control/protocol.ts";
 import { type JournalRecord, decodeJournalRecord, encodeJournalRecord } from "../src/agent/journal/records.ts";
 import { AGENT_VERBS } from "../src/verbs/index.ts";
@@ -140,4 +141,9 @@ function withLength(input: Uint8Array): Uint8Array {
   return bytes;
 }
 
-export const targets: Targets = { control, journal };
+export const targets: Targets = {
+  control,
+  journal,
+  "incoming colleagues": incomingColleagues,
+  "asked colleagues": askedColleagues,
+};

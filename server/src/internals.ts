@@ -1,5 +1,4 @@
 // Classes of the server for whoever composes one on other ground than this machine's: a simulation.
-export { Colleagues } from "./colleagues/colleagues.ts";
 export type { AcceptedCommit } from "./content/content-store.ts";
 export { CONSOLE_VERBS } from "./console/verbs/index.ts";
 export type { ViewList } from "./console/views.ts";

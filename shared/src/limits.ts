@@ -157,6 +157,9 @@ export const LIMITS = {
   /** Versions in one announcement, and all that an attachment is known to have: the last ones. */
   announcedAtOnce: 256,
   announcedVersions: 1024,
+  /** Spans of all these, and attachments of a device to a volume that announce. */
+  announcedSpans: 4096,
+  deviceAnnounces: 8,
   /** Addresses of a colleague, and colleagues that one answer names. */
   colleagueAddresses: 16,
   hints: 16,
@@ -165,8 +168,8 @@ export const LIMITS = {
   /** Bytes of a ticket. */
   ticketBytes: 256,
   /** Connections that a colleague takes at once, and requests on one of them. */
-  guests: 64,
-  guestRequests: 8,
+  colleagueConnections: 64,
+  colleagueRequests: 8,
 } as const;
 
 /** Lease terms and timings of the protocol, milliseconds. Settings may override those of a server. */

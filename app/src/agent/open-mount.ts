@@ -54,7 +54,7 @@ export interface MountEngines {
  */
 const OWN_SHARE = 2;
 let gate: DescriptorGate | undefined;
-/** One for all drives of the agent. */
+/** Shared by all drives of the agent. */
 let device: DeviceAtHome | undefined;
 
 export async function openMount(

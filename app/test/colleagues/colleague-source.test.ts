@@ -11,7 +11,6 @@ sourceContract(
   "a colleague",
   async (content) => {
     const own = new Office();
-    own.has(content);
     const [laptop, desk] = [await own.seat("laptop"), await own.seat("desk")];
     await laptop.keep(content);
     return { source: desk.colleagues.source, close: () => own.close() };
@@ -45,7 +44,6 @@ async function got(
 describe("colleagues as a source", () => {
   test("[W195] give back what the server is to bring", async () => {
     const content = await wholeContent(1);
-    office.has(content);
     const [, desk] = [await office.seat("laptop"), await office.seat("desk")];
     expect(await desk.colleagues.source.locate(content, all(content), new AbortController().signal)).toEqual([]);
     const { came, givenUp } = await got(desk, content);
@@ -55,7 +53,6 @@ describe("colleagues as a source", () => {
 
   test("[W198] bring what is right, whoever lies, and say by name who does", async () => {
     const content = await wholeContent(1);
-    office.has(content);
     const [honest, liar, desk] = [await office.seat("honest"), await office.seat("liar"), await office.seat("desk")];
     await honest.keep(content);
     await liar.keep(content);
@@ -80,7 +77,6 @@ describe("colleagues as a source", () => {
 
   test("[W195] go on with others when one has left, or does not have it any more", async () => {
     const content = await wholeContent(1);
-    office.has(content);
     const [gone, forgetful, desk] = [
       await office.seat("gone"),
       await office.seat("forgetful"),
@@ -88,7 +84,7 @@ describe("colleagues as a source", () => {
     ];
     await gone.keep(content);
     await forgetful.keep(content);
-    // Nobody has told the server.
+    // The server has not heard of it.
     await gone.device.door.close(gone.colleagues.offer);
     await forgetful.cache.evict(0);
     const { came, givenUp } = await got(desk, content);
@@ -106,7 +102,6 @@ describe("colleagues as a source", () => {
 
   test("[W195] stop in the middle when nobody wants more", async () => {
     const content = await wholeContent(1);
-    office.has(content);
     const [laptop, desk] = [await office.seat("laptop"), await office.seat("desk")];
     await laptop.keep(content);
     const over = new AbortController();

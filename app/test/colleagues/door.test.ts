@@ -29,7 +29,6 @@ beforeEach(async () => {
   links = [];
   office = new Office();
   content = await wholeContent(1);
-  office.has(content);
   [laptop, desk] = [await office.seat("laptop"), await office.seat("desk")];
   await laptop.keep(content);
 });
@@ -102,11 +101,11 @@ describe("whoever has a ticket", () => {
   });
 
   test("[W197] [W198] is let in with its own key only", async () => {
-    const stranger = await office.seat("stranger");
-    const { ask } = await greeted(stranger, given(laptop));
+    const outsider = await office.seat("outsider");
+    const { ask } = await greeted(outsider, given(laptop));
     await expect(ask(await ticketOf(given(desk)))).rejects.toMatchObject(DENIED);
     // The server gives it one, too.
-    expect(await ask(await ticketOf(stranger))).toBeGreaterThan(0);
+    expect(await ask(await ticketOf(outsider))).toBeGreaterThan(0);
   });
 
   test("[W197] [W198] is let in for two minutes", async () => {
@@ -128,7 +127,6 @@ describe("whoever has a ticket", () => {
     await expect(ask(strange)).rejects.toMatchObject(DENIED);
     await expect(ask(new Uint8Array(10))).rejects.toMatchObject(DENIED);
     const other = await wholeContent(3);
-    office.has({ ...other, version: { node: 8, seq: 1 } });
     await given(laptop).keep({ ...other, version: { node: 8, seq: 1 } });
     const [wanted] = [[[0, other.recipe.lengths.length]] as [number, number][]];
     // The ticket names the version: what comes is that one's.
@@ -161,15 +159,15 @@ describe("whoever has a ticket", () => {
     expect(await isListening(port)).toBe(false);
   });
 
-  test("[limit guestRequests] [W198] has eight requests answered at a time", async () => {
+  test("[limit colleagueRequests] [W198] has eight requests answered at a time", async () => {
     given(laptop).settings.colleaguesUpBytes = 1;
     const ticket = await ticketOf(given(desk));
     const { connection } = await greeted(given(desk), given(laptop));
     const ask = () => connection.ask("getChunks", { ticket, wanted: [[0, 400]] });
-    const asked = Array.from({ length: LIMITS.guestRequests }, ask);
+    const asked = Array.from({ length: LIMITS.colleagueRequests }, ask);
     await expect(ask().result()).rejects.toMatchObject({
       kind: "Busy",
-      detail: { limit: LIMITS.guestRequests, retryAfterMs: 100 },
+      detail: { limit: LIMITS.colleagueRequests, retryAfterMs: 100 },
     });
     for (const channel of asked) channel.cancel();
   });
@@ -205,9 +203,9 @@ describe("whoever has none", () => {
     await expect(second).rejects.toMatchObject({ kind: "Invalid" });
   });
 
-  test("[limit guests] [W198] is one of 64: the next takes the place of another", async () => {
+  test("[limit colleagueConnections] [W198] is one of 64: the next takes the place of another", async () => {
     const closed = Promise.withResolvers<number>();
-    for (let count = 0; count <= LIMITS.guests; count++) {
+    for (let count = 0; count <= LIMITS.colleagueConnections; count++) {
       const link = await dialed(given(desk), given(laptop));
       link.listen({ message: () => undefined, closed: (code) => closed.resolve(code) });
     }
@@ -215,9 +213,9 @@ describe("whoever has none", () => {
   });
 
   test("[W198] is not taken for the colleague that is meant", async () => {
-    const stranger = await office.seat("stranger");
+    const outsider = await office.seat("outsider");
     await given(desk).device.key();
-    const dialer = given(desk).device.dialerFor(textOf(await stranger.device.key()));
+    const dialer = given(desk).device.dialerFor(textOf(await outsider.device.key()));
     await expect(dialer.dial(`wss://127.0.0.1:${given(laptop).port}/`)).rejects.toMatchObject({ kind: "Denied" });
   });
 });

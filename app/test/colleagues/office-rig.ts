@@ -1,15 +1,6 @@
 // Devices that share a volume, with real connections between them, and what a server knows of them; without its wire.
 import { inlineExecutor } from "@runnel/native";
-import { Colleagues as ServerColleagues } from "@runnel/server/internals";
-import {
-  type Recipe,
-  RealClock,
-  type RequestOf,
-  SimulatedClock,
-  type VersionId,
-  checkRequest,
-  encodeRecipe,
-} from "@runnel/shared";
+import { RealClock, type RequestOf, SimulatedClock, checkRequest, encodeRecipe } from "@runnel/shared";
 import type { Cache } from "../../src/agent/cache/cache.ts";
 import { Colleagues, type DeviceAtHome } from "../../src/agent/colleagues/colleagues.ts";
 import { deviceAtHome } from "../../src/agent/colleagues/device-at-home.ts";
@@ -17,6 +8,7 @@ import type { MountSettings } from "../../src/agent/mount.ts";
 import { Sources } from "../../src/agent/transfer/sources/sources.ts";
 import { CacheMachine } from "../cache/cache-machine.ts";
 import type { WholeContent } from "../transfer/sources/chunk-source-contract.ts";
+import { FakeServer } from "./fake-server.ts";
 
 export const EPOCH = "e".repeat(32);
 const clock = new RealClock();
@@ -25,23 +17,13 @@ const executor = inlineExecutor();
 export class Office {
   /** The server's clock, and that by which tickets are judged. */
   readonly clock = new SimulatedClock();
-  readonly recipes = new Map<number, Recipe>();
-  readonly server = new ServerColleagues({
-    clock: this.clock,
-    epoch: EPOCH,
-    recipe: async ({ node }: VersionId) => this.recipes.get(node),
-  });
+  readonly server = new FakeServer(this.clock, EPOCH);
   readonly seats: Seat[] = [];
 
   async seat(name: string, settings: Pick<MountSettings, "colleagues" | "colleaguesUpBytes"> = ON): Promise<Seat> {
     const seat = await Seat.open(this, name, { ...settings });
     this.seats.push(seat);
     return seat;
-  }
-
-  /** The server has a content, as version `seq` of a node of its own. */
-  has(content: WholeContent): void {
-    this.recipes.set(content.version.node, content.recipe);
   }
 
   async close(): Promise<void> {
@@ -64,9 +46,10 @@ export class Seat {
   isSuspended = false;
   isConnected = true;
   readonly #office: Office;
-  /** Its place, as it was announced last. */
+  /** The port that was announced last. */
   port = 0;
   readonly #listener = {
+    name: "",
     shutOut: (key: Uint8Array): void => this.colleagues.shutOut(key),
     colleagues: (areThere: boolean): void => this.colleagues.areThere(areThere),
   };
@@ -80,6 +63,7 @@ export class Seat {
   ) {
     this.#office = office;
     this.name = name;
+    this.#listener.name = name;
     this.settings = settings;
     this.machine = machine;
     this.cache = cache;
@@ -141,14 +125,9 @@ export class Seat {
   async #ask(name: string, body: object): Promise<unknown> {
     const { server } = this.#office;
     const request = checkRequest(name as "announce", { attachment: 3, ...body });
-    const facts = { device: this.name, name: this.name, address: "127.0.0.1" };
-    if (name === "locate") {
-      const asked = request as unknown as RequestOf<"locate">;
-      // The server's clock stands still: nothing is waited for.
-      return server.locate(this.#listener, { ...asked, waitMs: 0 }, new AbortController().signal);
-    }
+    if (name === "locate") return server.locate(this.#listener, request as unknown as RequestOf<"locate">);
     this.port = request.place?.port ?? this.port;
-    return server.announce(this.#listener, facts, request);
+    return server.announce(this.#listener, request);
   }
 }
 

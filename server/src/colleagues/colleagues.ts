@@ -50,7 +50,7 @@ export class Colleagues {
     this.#deps = deps;
   }
 
-  /** @throws Invalid when nothing says where the client is. */
+  /** @throws Invalid when nothing says where the client is; Busy when its device has announced itself too often. */
   announce(
     listener: ColleagueListener,
     facts: MemberFacts,
@@ -62,7 +62,7 @@ export class Colleagues {
       const key = keyOf(version);
       const forgotten = member.setHas(key, spansFrom(spans));
       this.#versionOf(version).announced(member);
-      if (forgotten !== undefined) this.#versions.get(forgotten)?.announced(member);
+      for (const each of forgotten) this.#versions.get(each)?.announced(member);
     }
     return { ticketKey: this.#ticketKey.publicKey, nowMs: wallMs(this.#deps.clock), others: member.others };
   }
@@ -70,6 +70,7 @@ export class Colleagues {
   #placed(listener: ColleagueListener, facts: MemberFacts, place: ColleaguePlace): Member {
     const known = this.#members.get(listener);
     if (known !== undefined) this.#meet(known, -1);
+    else this.#mustBeFew(facts.device);
     const member = known ?? new Member(facts, listener, place, 0);
     member.place = place;
     member.number = ++this.#lastNumber;
@@ -79,6 +80,16 @@ export class Colleagues {
     ).length;
     this.#meet(member, 1);
     return member;
+  }
+
+  /** @throws Busy when the device has announced itself too often at once; programs of the server's own user may. */
+  #mustBeFew(device: string): void {
+    if (device === "") return;
+    const ofDevice = [...this.#members.values()].filter(({ facts }) => facts.device === device);
+    if (ofDevice.length >= LIMITS.deviceAnnounces)
+      throw new RunnelError("Busy", "announce", "This device has announced itself too often.", {
+        detail: { limit: LIMITS.deviceAnnounces },
+      });
   }
 
   /** Tells those whom a member may meet that it has come, or goes. */
@@ -121,11 +132,11 @@ export class Colleagues {
       divided = divide();
     }
     const { holders, yours } = divided;
-    const strangers = holders.map((holder) => holder.member).filter(({ number }) => !member.knows.has(number));
-    for (const { number } of strangers) member.knows.add(number);
+    const unknown = holders.map((holder) => holder.member).filter(({ number }) => !member.knows.has(number));
+    for (const { number } of unknown) member.knows.add(number);
     return {
       ...(hasTicket || holders.length === 0 ? {} : { ticket: this.#ticketFor(member, version) }),
-      colleagues: strangers.map(describe),
+      colleagues: unknown.map(describe),
       hints: holders.map((holder) => [holder.member.number, pack(holder.has)]),
       yours: pack(yours),
     };
@@ -178,7 +189,7 @@ export class Colleagues {
     const waiting = this.#locating.get(listener) ?? 0;
     this.#locating.set(listener, waiting + 1);
     return {
-      // One that asks on and on is answered at once.
+      // A client that asks on and on is answered at once.
       mayWait: waiting < LIMITS.locates,
       [Symbol.dispose]: () => {
         const left = (this.#locating.get(listener) ?? 1) - 1;

@@ -14,7 +14,7 @@ export interface MemberFacts {
   device: string;
   /** Told to others: the device's name. */
   name: string;
-  /** As the server sees it. */
+  /** Address as the server sees it. */
   address: string;
 }
 
@@ -34,6 +34,7 @@ export class Member {
   others = 0;
   /** The version announced last comes last. */
   readonly #has = new Map<string, readonly ChunkSpan[]>();
+  #spans = 0;
 
   constructor(facts: MemberFacts, listener: ColleagueListener, place: ColleaguePlace, number: number) {
     this.facts = facts;
@@ -50,15 +51,24 @@ export class Member {
     return this.place.port !== 0;
   }
 
-  /** Sets what it has of a version. @returns the key of a version that had to go. */
-  setHas(version: string, spans: readonly ChunkSpan[]): string | undefined {
-    this.#has.delete(version);
-    if (spans.length === 0) return undefined;
+  /** Sets what it has of a version. @returns the keys of versions that had to go. */
+  setHas(version: string, spans: readonly ChunkSpan[]): string[] {
+    this.#forget(version);
+    if (spans.length === 0) return [];
     this.#has.set(version, spans);
-    const [oldest] = this.#has.keys();
-    if (this.#has.size <= LIMITS.announcedVersions || oldest === undefined) return undefined;
-    this.#has.delete(oldest);
-    return oldest;
+    this.#spans += spans.length;
+    const forgotten: string[] = [];
+    for (const oldest of this.#has.keys()) {
+      if (this.#has.size <= LIMITS.announcedVersions && this.#spans <= LIMITS.announcedSpans) break;
+      this.#forget(oldest);
+      forgotten.push(oldest);
+    }
+    return forgotten;
+  }
+
+  #forget(version: string): void {
+    this.#spans -= this.#has.get(version)?.length ?? 0;
+    this.#has.delete(version);
   }
 
   has(version: string): readonly ChunkSpan[] {

@@ -1,4 +1,4 @@
-// Who has which chunks of one version, who is being sent some, and who waits for news. So each client is told to take
+// Knows who has which chunks of a version, who is sent some, and who waits for news. So each client is told to take
 // another part from the server, and the rest from the others (C2Cfs §4).
 import {
   type ChunkSpan,
@@ -15,7 +15,7 @@ import { type Member, keyOf } from "./member.ts";
 
 /** A claim is over when nothing of it was sent for so long, or it was sent and not announced. */
 const CLAIM_MS = 6_000;
-/** Who has asked within so long is taken to read on. */
+/** A client that has asked within so long is taken to read on. */
 const ACTIVE_MS = 3_000;
 /**
  * Bytes that a client is to take from the server at a time while others read the same: what all take at once comes in
@@ -75,7 +75,7 @@ export class VersionShare {
     this.#tell();
   }
 
-  /** Its chunks are being sent to a client, or were just now. */
+  /** Some chunks are being sent to a client, or were just now. */
   sending(member: Member, spans: readonly ChunkSpan[]): void {
     const claimed = this.#claims.get(member)?.spans ?? [];
     const more = withoutSpans(spans, member.has(this.#key));

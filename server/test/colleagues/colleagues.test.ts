@@ -1,4 +1,4 @@
-// Who is told to have what of whom: announce, locate, and what a client hears of the others.
+// Clients are told to have what of whom: announce, locate, and what a client hears of the others.
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import {
   type ChunkSpan,
@@ -6,6 +6,7 @@ import {
   type Recipe,
   SimulatedClock,
   TIMING,
+  checkRequest,
   openTicket,
   spansFrom,
   wallMs,
@@ -135,7 +136,7 @@ describe("what a client is told to take from whom", () => {
   test("[W195] each of those who read the same takes another part of it, and no part is taken twice", async () => {
     const all = Array.from({ length: 10 }, (_, number) => new Client(number + 1));
     for (const one of all) one.announce();
-    // So that each knows of the others.
+    // From now on all are known to read.
     for (const one of all) await one.locate([]);
     const taken: ChunkSpan[] = [];
     for (const one of all) taken.push(...spans((await one.locate()).yours));
@@ -265,7 +266,7 @@ describe("an answer that waits", () => {
 });
 
 describe("a ticket", () => {
-  test("[W197] is for whoever asks, for the version, and for two minutes; who has one gets none", async () => {
+  test("[W197] [limit ticketMs] is for whoever asks, for the version, and for two minutes; who has one gets none", async () => {
     const [one, two] = [new Client(1), new Client(2)];
     const { ticketKey } = one.announce();
     two.announce(ALL);
@@ -274,7 +275,7 @@ describe("a ticket", () => {
       epoch: "e",
       version: VERSION,
       key: one.key,
-      untilMs: wallMs(clock) + 120_000,
+      untilMs: wallMs(clock) + TIMING.ticketMs,
     });
     expect((await one.locate(ALL, { hasTicket: true })).ticket).toBeUndefined();
   });
@@ -319,6 +320,33 @@ describe("who may meet", () => {
   });
 });
 
+describe("what is asked", () => {
+  const version: [number, number] = [5, 7];
+  const place = { key: new Uint8Array(32), port: 1, reach: "network" };
+  const invalid = expect.objectContaining({ kind: "Invalid", detail: { rule: "W10" } });
+
+  test("[limit announcedAtOnce] is 256 versions at the most", () => {
+    const ask = (count: number) =>
+      checkRequest("announce", { attachment: 3, has: Array.from({ length: count }, () => [version, []]) });
+    expect(ask(LIMITS.announcedAtOnce).has).toHaveLength(256);
+    expect(() => ask(LIMITS.announcedAtOnce + 1)).toThrow(invalid);
+  });
+
+  test("[W194] [limit colleagueAddresses] has 16 addresses at the most, and no names", () => {
+    const ask = (addresses: string[]) =>
+      checkRequest("announce", { attachment: 3, has: [], place: { ...place, addresses } }).place?.addresses;
+    expect(ask(["10.0.0.1", "files.example.org", "::1"])).toEqual(["10.0.0.1", "::1"]);
+    expect(() => ask(Array.from({ length: LIMITS.colleagueAddresses + 1 }, () => "10.0.0.1"))).toThrow(invalid);
+  });
+
+  test("[limit locateWaitMs] waits for two seconds at the most", () => {
+    const ask = (waitMs: number) =>
+      checkRequest("locate", { attachment: 3, version, wanted: [], without: [], hasTicket: false, waitMs });
+    expect(ask(TIMING.locateWaitMs).waitMs).toBe(2_000);
+    expect(() => ask(TIMING.locateWaitMs + 1)).toThrow(invalid);
+  });
+});
+
 describe("what is remembered", () => {
   test("[W194] nothing of a client that has left", async () => {
     const [one, two] = [new Client(1), new Client(2)];
@@ -340,6 +368,23 @@ describe("what is remembered", () => {
     for (let seq = 0; seq < LIMITS.announcedVersions; seq++) two.say(ALL, undefined, { node: 9, seq });
     expect((await one.locate()).of).toEqual({});
   });
+});
+
+test("[W194] [limit announcedSpans] of a client with more than 4096 spans the oldest versions are forgotten", async () => {
+  const [one, two] = [new Client(1), new Client(2)];
+  one.announce();
+  two.announce(ALL);
+  const many = Array.from({ length: LIMITS.chunkSpans }, (_, at) => ({ from: 2 * at, count: 1 }));
+  for (let seq = 0; seq < LIMITS.announcedSpans / LIMITS.chunkSpans; seq++) two.say(many, undefined, { node: 9, seq });
+  expect((await one.locate()).of).toEqual({});
+});
+
+test("[W194] [limit deviceAnnounces] a device announces itself on eight attachments", () => {
+  const seats = Array.from({ length: LIMITS.deviceAnnounces + 1 }, (_, at) => new Client(at, "10.0.0.1", "device"));
+  for (const one of seats.slice(1)) one.announce();
+  expect(() => seats[0]?.announce()).toThrow(expect.objectContaining({ kind: "Busy" }));
+  // The former place of one that has announced is not counted twice.
+  seats[1]?.announce();
 });
 
 test("[W199] that a device has lost its right is told to the others, and it is not found any more", async () => {

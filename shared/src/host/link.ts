@@ -29,7 +29,7 @@ export interface Link {
    * instead.
    */
   readonly ownerProof?: string | undefined;
-  /** Fingerprint (32 bytes) of a key that the other end of a TLS connection has proved to have, where it was asked to. */
+  /** Fingerprint (32 bytes) of a key that the other end has proved with TLS to have, where it was asked to. */
   readonly peerKey?: Uint8Array | undefined;
   /**
    * From now on the link breaks when so many further bytes arrive, the carrier's own included; undefined: no more

@@ -48,6 +48,14 @@ export class ChunkIndex {
     if (old?.recipe !== undefined) this.remove(content.lineage, chunksGone(old.recipe, changed, content));
   }
 
+  /** Goes on with all that a former process did not index to the end. */
+  resumeAll(unfinished: readonly { id: number }[]): void {
+    for (const { id } of unfinished) {
+      const content = this.#deps.contents.get(id);
+      if (content !== undefined) this.resume(content);
+    }
+  }
+
   /** Continues where a former process stopped. */
   resume(content: Content): void {
     if (content.recipe !== undefined)

@@ -71,10 +71,7 @@ class ContentCache implements Cache {
     const parts = { db, rows, files, contents: this.#contents, chunks: this.#chunks };
     this.#lifecycle = new ContentLifecycle(parts);
     this.#verifier = new Verifier({ ...parts, lifecycle: this.#lifecycle, executor });
-    for (const { id } of rows.unfinished.all()) {
-      const content = this.#contents.get(id);
-      if (content !== undefined) this.#chunks.resume(content);
-    }
+    this.#chunks.resumeAll(rows.unfinished.all());
   }
 
   find(version: VersionId, oid?: Uint8Array): CachedContent | undefined {

@@ -39,7 +39,7 @@ const TICKETS_MAX = 256;
 /** A colleague who brings nothing for so long is given up. */
 const STALL_MS = 3_000;
 /** Waiting for colleagues who are being sent something ends after so long without any of it. */
-const PATIENCE_MS = 10_000;
+const WAIT_IN_ALL_MS = 10_000;
 /** Wait of the server for news: whoever waits here hears as often that it is on its way. */
 const WAIT_MS = 800;
 /** Pause between questions that are answered without anything new. */
@@ -75,7 +75,7 @@ export class ColleagueSource implements ChunkSource {
   readonly mayRot = false;
   readonly #deps: ColleagueSourceDeps;
   readonly #tickets = new RecentMap<string, { ticket: Uint8Array; untilMs: number }>(TICKETS_MAX);
-  /** By the numbers that the server says on this connection. */
+  /** Colleagues by the numbers that the server says on this connection. */
   readonly #colleagues = new RecentMap<number, SeenColleague>(LIMITS.connections);
   readonly #lines = new Map<string, Promise<ColleagueLine>>();
   /** Colleagues that are passed over, and until when. */
@@ -189,7 +189,7 @@ export class ColleagueSource implements ChunkSource {
         await queue.put(run);
         stall.moved();
       }
-      // What it was said to have and does not have any more: another one is asked, or the server.
+      // It does not have any more what it was said to have: another one is asked, or the server.
       if (came.length === 0) this.#passOver(key, AWAY_MS);
     } catch (error) {
       if (signal.aborted) return came;
@@ -237,7 +237,7 @@ interface RoundDeps {
   bring(hint: Hint, ticket: Uint8Array, wanted: readonly ChunkSpan[]): Promise<ChunkSpan[]>;
 }
 
-/** One `get`: asks the server who has what is left, and colleagues for it, until all has come or nobody is to be had. */
+/** Carries out one `get`: asks the server who has what, and them for it, until all has come or nobody has more. */
 class Round {
   readonly #clock: Clock;
   readonly #content: WantedContent;
@@ -269,7 +269,7 @@ class Round {
       }
       if (this.#left.length === 0 && this.#busy.size === 0) return;
       if (this.#busy.size === 0) {
-        if (this.#clock.bootMs() - this.#movedMs > PATIENCE_MS) return;
+        if (this.#clock.bootMs() - this.#movedMs > WAIT_IN_ALL_MS) return;
         await this.#deps.say(ON_ITS_WAY);
         await sleep(this.#clock, AGAIN_MS);
         continue;

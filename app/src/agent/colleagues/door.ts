@@ -1,5 +1,5 @@
 // The one place at which a device can be reached by its colleagues: it is open while a drive offers something, and
-// shared by all drives of the agent. Who comes has to show a ticket (guest.ts).
+// shared by all drives of the agent. Who comes has to show a ticket (incoming-colleague.ts).
 import { networkInterfaces } from "node:os";
 import {
   type Acceptor,
@@ -15,7 +15,7 @@ import {
   isLoopback,
   isRunnelError,
 } from "@runnel/shared";
-import { Guest } from "./guest.ts";
+import { IncomingColleague } from "./incoming-colleague.ts";
 import { type Offer, textOf } from "./offer.ts";
 
 export interface DoorDeps {
@@ -33,8 +33,8 @@ const HOSTS = ["::", "0.0.0.0"];
 export class ColleagueDoor {
   readonly #deps: DoorDeps;
   readonly #offers = new Set<Offer>();
-  readonly #guests = new Set<Guest>();
-  readonly #strangers = new Crowd(LIMITS.guests);
+  readonly #incoming = new Set<IncomingColleague>();
+  readonly #unauthenticated = new Crowd(LIMITS.colleagueConnections);
   #listener: Promise<Listener> | undefined;
   /** Opening and closing come one after another. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -58,14 +58,15 @@ export class ColleagueDoor {
     });
   }
 
-  /** Nothing of it is given away any more. Resolves when nothing is listened to, unless another drive offers something. */
+  /** Gives nothing of it away any more. Resolves when nothing is listened to, unless another drive offers something. */
   async close(offer: Offer): Promise<void> {
     if (!this.#offers.delete(offer)) return;
     await this.#inTurn(async () => {
       if (this.#offers.size > 0 || this.#listener === undefined) return;
       const listener = await this.#listener;
       this.#listener = undefined;
-      for (const guest of this.#guests) guest.close(new RunnelError("Unreachable", "getChunks", "The drive is gone."));
+      for (const incoming of this.#incoming)
+        incoming.close(new RunnelError("Unreachable", "getChunks", "The drive is gone."));
       await listener.close();
     });
   }
@@ -73,9 +74,9 @@ export class ColleagueDoor {
   /** A device has lost its right. */
   shutOut(key: Uint8Array): void {
     const sentence = "The device has lost its right.";
-    for (const guest of this.#guests)
-      if (guest.key !== undefined && textOf(guest.key) === textOf(key))
-        guest.close(new RunnelError("Revoked", "getChunks", sentence));
+    for (const incoming of this.#incoming)
+      if (incoming.key !== undefined && textOf(incoming.key) === textOf(key))
+        incoming.close(new RunnelError("Revoked", "getChunks", sentence));
   }
 
   async #listen(): Promise<Listener> {
@@ -93,11 +94,11 @@ export class ColleagueDoor {
   }
 
   #accept(link: Link): void {
-    const leave = this.#strangers.enter(link.remoteAddress, () =>
-      guest.close(new RunnelError("Busy", "hello", "Too many connections say nothing.")),
+    const leave = this.#unauthenticated.enter(link.remoteAddress, () =>
+      incoming.close(new RunnelError("Busy", "hello", "Too many connections say nothing.")),
     );
     const { clock, executor, software } = this.#deps;
-    const guest: Guest = new Guest({
+    const incoming: IncomingColleague = new IncomingColleague({
       link,
       clock,
       executor,
@@ -106,10 +107,10 @@ export class ColleagueDoor {
       admitted: leave,
       ended: () => {
         leave();
-        this.#guests.delete(guest);
+        this.#incoming.delete(incoming);
       },
     });
-    this.#guests.add(guest);
+    this.#incoming.add(incoming);
   }
 
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -120,7 +121,7 @@ export class ColleagueDoor {
 }
 
 function acceptorOf(identity: TlsIdentity): Acceptor {
-  const room = { connections: 2 * LIMITS.guests, unopened: LIMITS.guests };
+  const room = { connections: 2 * LIMITS.colleagueConnections, unopened: LIMITS.colleagueConnections };
   return new WsAcceptor({ identity: () => identity, asksForKeys: true }, room);
 }
 

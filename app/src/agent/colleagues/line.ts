@@ -63,7 +63,7 @@ export class ColleagueLine {
         deps.closed();
       },
     });
-    // What follows need not wait for the answer.
+    // The requests behind it need not wait for the answer.
     this.#connection.call("hello", { protocol: PROTOCOL_VERSION, software }).catch(() => undefined);
     this.#rest();
   }
@@ -96,7 +96,7 @@ export class ColleagueLine {
     return this.#connection.isOpen;
   }
 
-  /** Brings what the colleague has of these chunks. @throws Denied, Busy, Invalid for chunks that were not asked for. */
+  /** Brings what the colleague has of these. @throws Denied, Busy; Invalid for chunks that were not asked for. */
   async *getChunks(ticket: Uint8Array, wanted: readonly ChunkSpan[], signal: AbortSignal): AsyncGenerator<CameRun> {
     this.#idle?.cancel();
     this.#asked++;

@@ -101,7 +101,7 @@ export class Offer {
     return spans;
   }
 
-  /** Brings what is here of these chunks, in order. Bytes are digested first: what a disk has made of them stays here. */
+  /** Brings what is here of these chunks, in order. Bytes are digested first: those that have rotted stay here. */
   async *read(version: VersionId, wanted: readonly ChunkSpan[]): AsyncGenerator<ReadRun> {
     const { cache } = this.#deps;
     const content = cache.find(version);

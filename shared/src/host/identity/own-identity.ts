@@ -70,7 +70,8 @@ async function certify(keyPem: string, { hostname, name }: IdentityOwner): Promi
     name: `CN=${name}`,
     notBefore: BEGINNING,
     notAfter: NO_END,
-    keys: await keyPair(keyPem),
+    // A page's types know fewer uses of a key.
+    keys: (await keyPair(keyPem)) as Parameters<typeof X509CertificateGenerator.createSelfSigned>[0]["keys"],
     signingAlgorithm: SIGNATURE,
     extensions: [
       new SubjectAlternativeNameExtension([

@@ -14,7 +14,7 @@ export interface Ticket {
   version: VersionId;
   /** Fingerprint of the key of the device that it is for. */
   key: Uint8Array;
-  /** By the server's clock, milliseconds since 1970. */
+  /** End of its time by the server's clock, milliseconds since 1970. */
   untilMs: number;
 }
 

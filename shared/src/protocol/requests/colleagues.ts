@@ -64,12 +64,12 @@ export const COLLEAGUES_REQUESTS = {
       without: z.array(keyDigest).max(LIMITS.hints),
       /** A ticket for the version is there. */
       hasTicket: z.boolean(),
-      /** How long the answer may wait for something that is new. */
+      /** Milliseconds that the answer may wait for something that is new. */
       waitMs: count.pipe(z.number().max(TIMING.locateWaitMs)),
     }),
     result: z.object({
       ticket: ticket.optional(),
-      /** Those that hints name, and that were not told before on this attachment. */
+      /** Colleagues that hints name, and that were not told before on this attachment. */
       colleagues: z.array(colleague).max(LIMITS.hints),
       /** Numbers of colleagues, and what each of them has of it. */
       hints: z.array(z.tuple([count, chunkSpans])).max(LIMITS.hints),

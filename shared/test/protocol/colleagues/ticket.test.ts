@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
+import { LIMITS } from "../../../src/limits.ts";
 import { TicketKey, openTicket } from "../../../src/protocol/colleagues/ticket.ts";
 import { blocksOf } from "../cddl.ts";
 
@@ -39,7 +40,7 @@ describe("a ticket", () => {
   test("[W197] [limit ticketBytes] is none that is short or long, whoever has signed it", () => {
     const denied = expect.objectContaining({ kind: "Denied" });
     expect(() => openTicket(ticket.subarray(0, 64), key.publicKey)).toThrow(denied);
-    const long = key.sign({ ...TICKET, epoch: "e".repeat(150) });
+    const long = key.sign({ ...TICKET, epoch: "e".repeat(LIMITS.ticketBytes) });
     expect(() => openTicket(long, key.publicKey)).toThrow(denied);
     const odd = key.sign({ ...TICKET, key: new Uint8Array(31) });
     expect(() => openTicket(odd, key.publicKey)).toThrow(denied);

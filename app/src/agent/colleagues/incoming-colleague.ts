@@ -20,7 +20,7 @@ import {
 } from "@runnel/shared";
 import type { Offer } from "./offer.ts";
 
-export interface GuestDeps {
+export interface IncomingColleagueDeps {
   link: Link;
   clock: Clock;
   executor: Executor;
@@ -32,18 +32,18 @@ export interface GuestDeps {
   ended(): void;
 }
 
-/** All that a guest says is a few requests at a time. */
+/** All that a incoming says is a few requests at a time. */
 const HELD_BYTES = 1024 * 1024;
 
-export class Guest {
-  readonly #deps: GuestDeps;
+export class IncomingColleague {
+  readonly #deps: IncomingColleagueDeps;
   readonly #connection: Connection;
   readonly #grace: Disposable;
   #hasGreeted = false;
   #isAdmitted = false;
   #serving = 0;
 
-  constructor(deps: GuestDeps) {
+  constructor(deps: IncomingColleagueDeps) {
     this.#deps = deps;
     const { link, clock, executor } = deps;
     link.limit(LIMITS.unauthenticatedBytes);
@@ -102,9 +102,9 @@ export class Guest {
       });
     const { offer, good } = this.#offerFor(ticket);
     this.#admit();
-    if (this.#serving >= LIMITS.guestRequests)
+    if (this.#serving >= LIMITS.colleagueRequests)
       throw new RunnelError("Busy", "getChunks", "Too many requests are under way.", {
-        detail: { limit: LIMITS.guestRequests, retryAfterMs: 100 },
+        detail: { limit: LIMITS.colleagueRequests, retryAfterMs: 100 },
       });
     this.#serving++;
     try {
@@ -124,7 +124,7 @@ export class Guest {
       signal.throwIfAborted();
       offer.mustBeGood(good);
       const { encoding, encoded } = await packer.pack(bytes);
-      // One run leaves while the next is read.
+      // A run leaves while the next is read.
       await sent;
       channel.send(["d", from, count, encoding, bytes.length, encoded.length]);
       sent = channel.sendBulk(encoded);
