@@ -6,6 +6,7 @@ import type { Program } from "@runnel/native/drive";
 import { type DiskRoot, SeededRandom, SimulatedClock, SimulatedNetwork } from "@runnel/shared";
 import type { MountStatus } from "@runnel/app/internals";
 import { type Verdict, check } from "./check/checker.ts";
+import { HostileSource } from "./hostile-source.ts";
 import { givenUp, starvedBy } from "./check/starvation.ts";
 import { Faults } from "./faults.ts";
 import { type Call, History } from "./check/history.ts";
@@ -40,6 +41,8 @@ export interface Report extends Verdict {
 
 /** Time that counts as "within one round trip". */
 const CLOSE_MS = 150;
+/** A source of chance of its own, that other seeds stay what they are. */
+const HOSTILE_SEED = 0x61c88647;
 /** Longer than all that an agent waits for before it tries again. */
 const REPAIR_MS = 240_000;
 
@@ -89,7 +92,15 @@ class World {
     this.clients = plan.clients.map((line, index) => {
       const losesPower = plan.faults.some(({ kind, client }) => kind === "powerCut" && client === index);
       const isAsync = plan.isAsync === true;
-      const parts = { clock, network, random: this.fork(), line, losesPower, isAsync };
+      const stranger = new SeededRandom(plan.seed ^ HOSTILE_SEED ^ index);
+      const source = (): HostileSource =>
+        new HostileSource({
+          clock,
+          random: stranger,
+          mayRot: stranger.coin(0.8),
+          bytesOf: (version) => server.bytesOf(version),
+        });
+      const parts = { clock, network, random: this.fork(), line, losesPower, isAsync, source };
       return new SimulatedClient(`client${index}`, folder, parts);
     });
     const { serverDiskMs = 0 } = plan;

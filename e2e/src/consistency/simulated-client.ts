@@ -2,7 +2,7 @@
 // before it. Killed, it starts again from what its disk holds.
 import { cpSync, existsSync, mkdirSync, readdirSync, statSync, truncateSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Mount, openMountWith } from "@runnel/app/internals";
+import { type ChunkSource, type Mount, openMountWith } from "@runnel/app/internals";
 import { inlineExecutor } from "@runnel/native";
 import { type MemoryDrive, memoryDrive } from "@runnel/native/drive";
 import type { Channel, Link, SimulatedClock, SimulatedLine, SimulatedNetwork } from "@runnel/shared";
@@ -39,6 +39,8 @@ export interface SimulatedClientParts {
   losesPower: boolean;
   /** Mode of its drive: async, or sync. */
   isAsync?: boolean;
+  /** Makes a source of chunks for each of its mounts. */
+  source?: () => ChunkSource;
 }
 
 /** Parts of a mount that are reached into here. */
@@ -65,6 +67,7 @@ export class SimulatedClient {
   private state = "";
   private readonly shadow: ShadowDisk | undefined;
   private readonly isAsync: boolean;
+  private readonly source: (() => ChunkSource) | undefined;
   /** The machine's disk, for all agents that run there. */
   readonly disk = { isFull: false, slowMs: 0 };
   /** Their drives still have files open. */
@@ -73,6 +76,7 @@ export class SimulatedClient {
   constructor(name: string, folder: string, parts: SimulatedClientParts) {
     const { clock, network, random, line, losesPower } = parts;
     this.isAsync = parts.isAsync === true;
+    this.source = parts.source;
     this.name = name;
     this.folder = folder;
     this.random = random;
@@ -131,6 +135,7 @@ export class SimulatedClient {
       { isReadOnly: false },
     );
     if (drive === undefined) throw new Error("The mount made no drive.");
+    if (this.source !== undefined) mount.sources.add(this.source());
     const { promise: ended, reject } = Promise.withResolvers<never>();
     ended.catch(() => {});
     const end = (): void => reject(new RunnelError("Interrupted", "use the drive", "The agent was killed."));

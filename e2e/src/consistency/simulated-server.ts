@@ -2,7 +2,7 @@
 // in memory.
 import type { Feed, MetaStore, OpenedVolume } from "@runnel/server/internals";
 import { MemoryMetaImage, openMemoryMetaStore } from "@runnel/server/internals";
-import type { DiskRoot, Notice, SimulatedClock, SimulatedNetwork } from "@runnel/shared";
+import type { DiskRoot, Notice, SimulatedClock, SimulatedNetwork, VersionId } from "@runnel/shared";
 import { SimulatedDisk } from "@runnel/shared";
 import { Machine, type Process } from "../simulation/machine.ts";
 import { DATA, FOLDER, PORT, serveFolder } from "../simulation/serve-folder.ts";
@@ -71,6 +71,17 @@ export class SimulatedServer {
   /** The served folder, as another program sees it. */
   folder(): Promise<DiskRoot> {
     return this.disks.openRoot(FOLDER);
+  }
+
+  /** Reads a version; undefined while no server runs. @throws Gone, Lost, Stale. */
+  async bytesOf(version: VersionId): Promise<Uint8Array | undefined> {
+    if (!this.isRunning) return undefined;
+    const open = await this.opened?.volume.content.open(version);
+    try {
+      return await open?.read(0, open.sizeBytes);
+    } finally {
+      await open?.close();
+    }
   }
 
   /** Reads the notices in the volume's status. */
