@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import Database from "better-sqlite3";
 import { CACHE_FORMAT, prepareContentStatements } from "../../src/agent/cache/content-index.ts";
-import type { IndexDatabase } from "../../src/agent/replica/database.ts";
+import { type IndexDatabase, openDatabase } from "../../src/agent/replica/database.ts";
 
 /**
  * Asked at opening, or when everything changes: these read the whole table. `lastId` reads one that has a row for each
@@ -21,5 +21,21 @@ test.each(statements().filter(([name]) => !OF_ALL.includes(name)))("%s is found 
   const values = Array.from(sql.matchAll(/\?/g), () => 1);
   const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as { detail: string }[];
   expect(plan.map(({ detail }) => detail).filter((detail) => detail.includes("SCAN"))).toEqual([]);
+  database.close();
+});
+
+test("the keys of chunks are listed in pages, each once, whatever their sign", () => {
+  const database = openDatabase(":memory:", CACHE_FORMAT);
+  const { putChunk, keysAfter } = prepareContentStatements(database);
+  const keys = [-(2n ** 63n) + 1n, -5n, 0n, 7n, 2n ** 53n + 1n, 2n ** 63n - 1n];
+  for (const key of keys) for (const lineage of [1, 2]) putChunk.run(key, lineage);
+  const listed: bigint[] = [];
+  for (let after = -(2n ** 63n); ;) {
+    const page = keysAfter.all(after, 2).map(({ key }) => BigInt(key));
+    listed.push(...page);
+    if (page.length === 0) break;
+    after = page.at(-1) ?? 0n;
+  }
+  expect(listed).toEqual(keys);
   database.close();
 });

@@ -15,7 +15,7 @@ import { ContentFiles } from "./content-files.ts";
 import { CACHE_FORMAT, prepareContentStatements } from "./content-index.ts";
 import type { ContentStatements } from "./content-index.ts";
 import { ContentLifecycle } from "./content-lifecycle.ts";
-import { ContentTable, goneError } from "./content-table.ts";
+import { ContentTable, goneError, lackingError } from "./content-table.ts";
 import type { Content } from "./content.ts";
 import { addRange, holdsRange, missingIn, presentIn, removeRange, sumOf } from "./ranges.ts";
 import { Verifier } from "./verifier.ts";
@@ -302,10 +302,10 @@ class ContentCache implements Cache {
     await this.#lifecycle.working(to, () =>
       this.#lifecycle.working(from, async () => {
         await this.#verifier.verify(from, { offset: fromOffset, length });
-        if (!holdsRange(from.ranges, fromOffset, length)) throw lacking();
+        if (!holdsRange(from.ranges, fromOffset, length)) throw lackingError();
         const [source, target] = [await this.#contents.file(from), await this.#contents.file(to)];
         const copied = await target.copyFrom(source, fromOffset, offset, length);
-        if (copied !== length) throw lacking();
+        if (copied !== length) throw lackingError();
         this.#wasWritten(to, offset, length);
       }),
     );
@@ -316,9 +316,9 @@ class ContentCache implements Cache {
     const content = this.#contents.require(view);
     return this.#lifecycle.working(content, async () => {
       await this.#verifier.verify(content, { offset, length });
-      if (!holdsRange(content.ranges, offset, length)) throw lacking();
+      if (!holdsRange(content.ranges, offset, length)) throw lackingError();
       const bytes = await (await this.#contents.file(content)).read(offset, length);
-      if (bytes.length !== length) throw lacking();
+      if (bytes.length !== length) throw lackingError();
       return bytes;
     });
   }
@@ -493,8 +493,4 @@ function checkRecipe(recipe: Recipe, sizeBytes: number): void {
 
 function checkWithin(content: Content, offset: number, length: number): void {
   if (offset < 0 || offset + length > content.sizeBytes) throw new RangeError("A write must lie within its content.");
-}
-
-function lacking(): RunnelError {
-  return new RunnelError("Gone", "read cache", "The cache does not hold these bytes.");
 }

@@ -230,3 +230,7 @@ export class ContentTable {
 export function goneError(): RunnelError {
   return new RunnelError("Gone", "use cache", "The cache no longer holds this content.");
 }
+
+export function lackingError(): RunnelError {
+  return new RunnelError("Gone", "read cache", "The cache does not hold these bytes.");
+}
