@@ -50,6 +50,18 @@ test("what was written is present, the rest is missing", async () => {
   expect(cache.usedBytes()).toBe(100);
 });
 
+test("large contents with a recipe are listed, the one used last first", async () => {
+  const [small, one, two] = [
+    await machine.sample(1, 1000),
+    await machine.sample(2, 9000),
+    await machine.sample(3, 9001),
+  ];
+  for (const [at, sample] of [small, one, two].entries()) await fill(sample, { node: 1 + at, seq: 1 });
+  await made({ node: 9, seq: 1 }, 9000);
+  expect(cache.lately(10, 5000).map(({ version }) => version.node)).toEqual([3, 2]);
+  expect(cache.lately(1, 500).map(({ version }) => version.node)).toEqual([3]);
+});
+
 test("a content is found by its version, once made", async () => {
   expect(cache.find(VERSION)).toBeUndefined();
   const [content, again] = await Promise.all([made(VERSION, 10), made(VERSION, 10)]);

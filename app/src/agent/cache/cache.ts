@@ -80,7 +80,7 @@ export interface Cache {
   byOid(oid: Uint8Array): CachedContent | undefined;
   /** Newest cached versions of a node, newest first. */
   versionsOf(node: number): CachedContent[];
-  /** Lists contents of versions that have a recipe and more than so many bytes, the one used last first. */
+  /** Lists contents of versions that have a recipe and more than so many bytes, used lately, the last first. */
   lately(countMax: number, aboveBytes: number): CachedContent[];
   /**
    * Makes a new, empty sparse file of that size; holds the present content of that version where there is one of that

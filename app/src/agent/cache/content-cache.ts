@@ -109,12 +109,11 @@ class ContentCache implements Cache {
 
   versionsOf(node: number): CachedContent[] {
     this.#assertOpen("find cached content");
-    // An addon's list may be of another realm, as in a test: a list of our own goes into messages.
-    return [...this.#rows.versionsOf.all(node)].flatMap(({ id }) => this.#contents.get(id)?.view() ?? []);
+    return this.#contents.views(this.#rows.versionsOf.all(node));
   }
 
   lately(countMax: number, aboveBytes: number): CachedContent[] {
-    return [...this.#rows.lately.all(aboveBytes, countMax)].flatMap(({ id }) => this.#contents.get(id)?.view() ?? []);
+    return this.#contents.views(this.#rows.lately.all(this.#contents.lastUse, aboveBytes, countMax));
   }
 
   async create(version: VersionId, sizeBytes: number): Promise<Hold> {

@@ -57,7 +57,10 @@ export function prepareContentStatements(db: IndexDatabase) {
     anyByOid: ids("SELECT id FROM contents WHERE oid = ? ORDER BY node DESC LIMIT 1"),
     byLineage: ids("SELECT id FROM contents WHERE lineage = ?"),
     versionsOf: ids("SELECT id FROM contents WHERE node = ? AND node <> 0 ORDER BY version DESC"),
-    lately: ids("SELECT id FROM contents WHERE node <> 0 AND oid NOT NULL AND size > ? ORDER BY used DESC LIMIT ?"),
+    /** The last use, least size, and how many: of those that were used lately. */
+    lately: ids(
+      "SELECT id FROM contents WHERE used > ? - 16384 AND node <> 0 AND oid NOT NULL AND size > ? ORDER BY used DESC LIMIT ?",
+    ),
     /** id (null: the next one), lineage, node, version, size, used. */
     insert: query("INSERT INTO contents VALUES (?, ?, ?, ?, ?, NULL, x'', 0, ?, 0)"),
     lastId: query<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'contents'"),

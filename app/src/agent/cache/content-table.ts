@@ -74,6 +74,11 @@ export class ContentTable {
     return content;
   }
 
+  /** An addon's list may be of another realm, as in a test: a list of our own goes into messages. */
+  views(rows: readonly { id: number }[]): CachedContent[] {
+    return [...rows].flatMap(({ id }) => this.get(id)?.view() ?? []);
+  }
+
   #load(content: Content): void {
     this.#loaded.set(content.id, content);
     this.#unload(content);
