@@ -92,12 +92,12 @@ class World {
     this.clients = plan.clients.map((line, index) => {
       const losesPower = plan.faults.some(({ kind, client }) => kind === "powerCut" && client === index);
       const isAsync = plan.isAsync === true;
-      const stranger = new SeededRandom(plan.seed ^ HOSTILE_SEED ^ index);
+      const hostile = new SeededRandom(plan.seed ^ HOSTILE_SEED ^ index);
       const source = (): HostileSource =>
         new HostileSource({
           clock,
-          random: stranger,
-          mayRot: stranger.coin(0.8),
+          random: hostile,
+          mayRot: hostile.coin(0.8),
           bytesOf: (version) => server.bytesOf(version),
         });
       const parts = { clock, network, random: this.fork(), line, losesPower, isAsync, source };
