@@ -167,8 +167,9 @@ export const LIMITS = {
   locates: 32,
   /** Bytes of a ticket. */
   ticketBytes: 256,
-  /** Connections that a colleague takes at once, and requests on one of them. */
+  /** Connections that a colleague takes at once, those of one device that has shown a ticket, and requests on one. */
   colleagueConnections: 64,
+  deviceColleagueConnections: 8,
   colleagueRequests: 8,
 } as const;
 

@@ -100,6 +100,31 @@ describe("colleagues as a source", () => {
     expect(laptop.sources.mayHave(1_000_000)).toBe(false);
   });
 
+  test("[W198] are passed over when they stall, by name, and others bring the rest", async () => {
+    const content = await wholeContent(1);
+    const [stalled, honest, desk] = [
+      await office.seat("stalled"),
+      await office.seat("honest"),
+      await office.seat("desk"),
+    ];
+    await stalled.keep(content);
+    await honest.keep(content);
+    const { read } = Offer.prototype;
+    const { cache } = stalled;
+    Offer.prototype.read = async function* (this: Offer, ...asked): AsyncGenerator<ReadRun> {
+      if (this.isOf(cache)) await new Promise(() => undefined);
+      yield* read.apply(this, asked);
+    };
+    try {
+      const { came, givenUp } = await got(desk, content);
+      expect(came.size + givenUp.size).toBe(content.recipe.lengths.length);
+      expect(came.size).toBeGreaterThan(0);
+    } finally {
+      Offer.prototype.read = read;
+    }
+    expect(desk.said).toEqual([`The colleague "stalled" stalls: others are asked.`]);
+  }, 30_000);
+
   test("[W195] stop in the middle when nobody wants more", async () => {
     const content = await wholeContent(1);
     const [laptop, desk] = [await office.seat("laptop"), await office.seat("desk")];

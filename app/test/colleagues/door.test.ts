@@ -212,6 +212,19 @@ describe("whoever has none", () => {
     expect(await closed.promise).toBe(4005);
   });
 
+  test("[limit deviceColleagueConnections] [W198] has eight connections once it has shown tickets: the oldest goes", async () => {
+    const ticket = await ticketOf(given(desk));
+    const connections: Awaited<ReturnType<typeof greeted>>[] = [];
+    for (let count = 0; count <= LIMITS.deviceColleagueConnections; count++) {
+      const one = await greeted(given(desk), given(laptop));
+      expect(await one.ask(ticket)).toBeGreaterThan(0);
+      connections.push(one);
+    }
+    const [oldest, ...others] = connections;
+    await expect(oldest?.ask(ticket)).rejects.toThrow();
+    for (const { ask } of others) expect(await ask(ticket)).toBeGreaterThan(0);
+  });
+
   test("[W198] is not taken for the colleague that is meant", async () => {
     const outsider = await office.seat("outsider");
     await given(desk).device.key();

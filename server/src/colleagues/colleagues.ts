@@ -23,6 +23,9 @@ import { VersionShare } from "./version-share.ts";
 /** Versions of which something is known; of more the idle ones are looked for. */
 const SWEEP_EVERY = 256;
 
+/** Former members whose keys are known for as long as a ticket is good. */
+const FORMER_MAX = 1024;
+
 type Packed = [number, number][];
 
 /** Contents on their way from the server to a client. */
@@ -43,6 +46,8 @@ export class Colleagues {
   readonly #members = new Map<ColleagueListener, Member>();
   readonly #versions = new Map<string, VersionShare>();
   readonly #locating = new Map<ColleagueListener, number>();
+  /** Keys of members that have left, or have another one: a ticket of theirs may still be good. */
+  #former: { device: string; key: Uint8Array; untilMs: number }[] = [];
   #sinceSweep = 0;
   #lastNumber = 0;
 
@@ -69,8 +74,10 @@ export class Colleagues {
 
   #placed(listener: ColleagueListener, facts: MemberFacts, place: ColleaguePlace): Member {
     const known = this.#members.get(listener);
-    if (known !== undefined) this.#meet(known, -1);
-    else this.#mustBeFew(facts.device);
+    if (known !== undefined) {
+      this.#meet(known, -1);
+      this.#noteFormer(known);
+    } else this.#mustBeFew(facts.device);
     const member = known ?? new Member(facts, listener, place, 0);
     member.place = place;
     member.number = ++this.#lastNumber;
@@ -163,6 +170,7 @@ export class Colleagues {
     const member = this.#members.get(listener);
     if (member === undefined) return;
     this.#meet(member, -1);
+    this.#noteFormer(member);
     this.#members.delete(listener);
     for (const share of this.#versions.values()) share.left(member);
     this.#sweep();
@@ -170,10 +178,18 @@ export class Colleagues {
 
   /** A device has lost its right: those who let it in are told. */
   shutOut(device: string): void {
-    const gone = [...this.#members.values()].filter(({ facts }) => facts.device === device);
-    for (const { listener } of gone) this.left(listener);
-    for (const { place } of gone)
-      for (const { listener } of this.#members.values()) listener.shutOut(new Uint8Array(place.key));
+    for (const { listener, facts } of this.#members.values()) if (facts.device === device) this.left(listener);
+    const keys = new Map(
+      this.#former.filter((each) => each.device === device).map(({ key }) => [Buffer.from(key).toString("hex"), key]),
+    );
+    for (const key of keys.values())
+      for (const { listener } of this.#members.values()) listener.shutOut(new Uint8Array(key));
+  }
+
+  #noteFormer({ facts: { device }, place: { key } }: Member): void {
+    const nowMs = this.#deps.clock.bootMs();
+    const recent = this.#former.filter(({ untilMs }) => untilMs > nowMs).slice(1 - FORMER_MAX);
+    this.#former = [...recent, { device, key, untilMs: nowMs + TIMING.ticketMs }];
   }
 
   get #ticketKey(): TicketKey {

@@ -494,6 +494,29 @@ describe("a device that is revoked", () => {
     expect(isDone).toBe(true);
   });
 
+  test.each([
+    ["connected", false],
+    ["away, with a ticket that may be good", true],
+  ])("[W76] [W199] is shut out by its colleagues: they are told its key (%s)", async (_title, isAway) => {
+    await newDevice("a");
+    await newDevice("b");
+    const [gone, there] = [await known("a"), await known("b")];
+    const [one, other] = [await gone.attach(ONE), await there.attach(TWO)];
+    for (const [attached, byte] of [
+      [one, 1],
+      [other, 2],
+    ] as const) {
+      const place = { key: new Uint8Array(32).fill(byte), port: 4000, addresses: [], reach: "everyone" as const };
+      await attached.call("announce", { place, has: [] });
+    }
+    if (isAway) gone.link.cut();
+    await wire.rig.clock.advance(50);
+    await wire.rig.run(devices.revoke("a"));
+    await wire.rig.clock.advance(50);
+    const told = other.feed.filter(([kind]) => kind === "shutOut");
+    expect(told).toEqual([["shutOut", new Uint8Array(32).fill(1)]]);
+  });
+
   test("[W76] leaves nothing behind of what it was sending, now or before; what others were sending stays", async () => {
     for (const letter of ["a", "b"]) await newDevice(letter);
     const [now, before, other] = [await known("a"), await known("a"), await known("b")];

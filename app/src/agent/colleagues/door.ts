@@ -104,13 +104,24 @@ export class ColleagueDoor {
       executor,
       software,
       offers: () => this.#offers,
-      admitted: leave,
+      admitted: () => {
+        leave();
+        this.#boundDevice(incoming.key);
+      },
       ended: () => {
         leave();
         this.#incoming.delete(incoming);
       },
     });
     this.#incoming.add(incoming);
+  }
+
+  /** A device that has shown tickets takes no more than its share of the connections. */
+  #boundDevice(key: Uint8Array | undefined): void {
+    if (key === undefined) return;
+    const its = [...this.#incoming].filter((one) => one.isAdmitted && one.key && textOf(one.key) === textOf(key));
+    if (its.length <= LIMITS.deviceColleagueConnections) return;
+    its[0]?.close(new RunnelError("Busy", "getChunks", "The device has too many connections."));
   }
 
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -32,7 +32,7 @@ export interface IncomingColleagueDeps {
   ended(): void;
 }
 
-/** All that a incoming says is a few requests at a time. */
+/** All that it says is a few requests at a time. */
 const HELD_BYTES = 1024 * 1024;
 
 export class IncomingColleague {
@@ -71,6 +71,11 @@ export class IncomingColleague {
   /** Fingerprint of its key. */
   get key(): Uint8Array | undefined {
     return this.#deps.link.peerKey;
+  }
+
+  /** It has shown a ticket. */
+  get isAdmitted(): boolean {
+    return this.#isAdmitted;
   }
 
   close(error: RunnelError): void {
