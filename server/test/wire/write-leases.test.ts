@@ -153,10 +153,12 @@ test("[W181] what says and changes nothing of the tree does not wait", async () 
   await one.renew();
   await acquired(one);
   expect(VOLUME_REQUEST_NAMES.filter((name) => TOUCHED_BY[name] === undefined).toSorted()).toEqual([
+    "announce",
     "detach",
     "fetch",
     "findGet",
     "getHash",
+    "locate",
     "newNodes",
     "openers",
     "settle",
