@@ -15,7 +15,7 @@ beforeEach(() => {
 afterEach(() => sandbox.cleanup(), 1_260_000);
 
 test(
-  "as many files as anybody has are read and written",
+  "tens of thousands of files are read and written",
   async () => {
     const place = await withFewDescriptors(sandbox, { limit: LIMIT, files: FILES, openFiles: 400, readyMs: 600_000 });
     expect(await place.useAll(LASTS_MS)).toBe("done\n");

@@ -13,7 +13,7 @@ export { LocalSecrets } from "./host/local/local-secrets.ts";
 export * from "./host/mount-info.ts";
 export * from "./host/local/private-socket.ts";
 export { Condition } from "./host/condition.ts";
-export { pause } from "./host/pause.ts";
+export * from "./host/pause.ts";
 export * from "./host/real-clock.ts";
 export { keepHeapSmall, passedThrough } from "./host/small-heap.ts";
 export { addressOf, isLoopback, placeOf, type ServerAddress } from "./host/dial/server-address.ts";

@@ -4,6 +4,7 @@ export { WsCarrier } from "./calls/ws-carrier.ts";
 export { callUpgrades, type TakeUpgrade } from "./host/call-upgrades.ts";
 export { silent } from "./host/carrier.ts";
 export * from "./host/crowd.ts";
+export * from "./model/wrong-in.ts";
 export * from "./host/executor.ts";
 export { hasOwnIdentity, ownIdentity, type IdentityOwner } from "./host/identity/own-identity.ts";
 export type { TlsIdentity } from "./host/identity/tls-identity.ts";

@@ -2,7 +2,7 @@
 // given back.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { ChunkRun } from "../../src/agent/transfer/sources/chunk-source.ts";
-import { indexesOf } from "../../src/agent/transfer/sources/chunk-spans.ts";
+import { indexesOf } from "@runnel/shared";
 import { Offer, type ReadRun } from "../../src/agent/colleagues/offer.ts";
 import { all, runOf, sourceContract, wholeContent } from "../transfer/sources/chunk-source-contract.ts";
 import { Office, type Seat } from "./office-rig.ts";

@@ -3,8 +3,6 @@ import { inlineExecutor } from "@runnel/native";
 import {
   FRAME,
   type FrameKind,
-  type Link,
-  type LinkEvents,
   PROTOCOL_VERSION,
   SeededRandom,
   SimulatedClock,
@@ -16,6 +14,7 @@ import {
   wallMs,
 } from "@runnel/shared";
 import { joinMessages, splitMessages } from "@runnel/shared/test/fuzz/message-list.ts";
+import { FuzzedLink } from "@runnel/shared/test/protocol/fuzzed-link.ts";
 import { type FuzzTarget, requireThat } from "@runnel/shared/test/fuzz/target.ts";
 import { IncomingColleague } from "../../src/agent/colleagues/incoming-colleague.ts";
 import { ColleagueLine } from "../../src/agent/colleagues/line.ts";
@@ -31,36 +30,16 @@ const FRAMES_MAX = 100;
 const TURNS = 20;
 const SIZE_BYTES = 40_000;
 
-/** A link whose other end is the fuzzer. */
-class FuzzLink implements Link {
-  readonly bufferedBytes = 0;
-  readonly sentBytes = 0;
-  readonly receivedBytes = 0;
-  readonly remoteAddress = "10.0.0.1";
+/** A colleague's connection, that the fuzzer speaks on. */
+class ColleagueLink extends FuzzedLink {
   readonly peerKey = KEY;
-  events: LinkEvents | undefined;
-  isClosed = false;
 
-  listen(events: LinkEvents): void {
-    this.events = events;
-  }
-
-  limit(): void {}
-
-  send(): void {}
-
-  sendParts(_head: Uint8Array, _body: Uint8Array, gone: () => void): void {
-    gone();
+  constructor() {
+    super("10.0.0.1");
   }
 
   say(frame: Uint8Array): void {
     if (!this.isClosed) this.events?.message(Uint8Array.from(frame));
-  }
-
-  close(code: number, reason: string): void {
-    if (this.isClosed) return;
-    this.isClosed = true;
-    queueMicrotask(() => this.events?.closed(code, reason));
   }
 }
 
@@ -107,7 +86,7 @@ export async function incomingColleagues(): Promise<FuzzTarget> {
     headBytes: 2,
     seeds: [joinMessages(conversation), ...conversation.slice(1).map((frame) => joinMessages([hello, frame]))],
     run: async (input) => {
-      const link = new FuzzLink();
+      const link = new ColleagueLink();
       let hasEnded = false;
       const deps = { link, clock, executor, software: "a", offers: () => [offer], admitted: () => undefined };
       const incoming = new IncomingColleague({ ...deps, ended: () => void (hasEnded = true) });
@@ -137,7 +116,7 @@ export async function askedColleagues(): Promise<FuzzTarget> {
     headBytes: 2,
     seeds: [joinMessages(conversation), ...conversation.map((frame) => joinMessages([frame]))],
     run: async (input) => {
-      const link = new FuzzLink();
+      const link = new ColleagueLink();
       const colleague = { addresses: ["10.0.0.1"], port: 1 };
       const deps = { clock, executor, software: "a", colleague, closed: () => undefined };
       const line = await ColleagueLine.dial({ ...deps, dialer: { dial: async () => link } }, NEVER);

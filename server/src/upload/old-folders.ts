@@ -10,6 +10,7 @@ import {
   chunkOffsets,
   isRunnelError,
   recipeSize,
+  wrongIn,
 } from "@runnel/shared";
 import { MemorySupplyIndex, SupplyFolder, SupplyWatch } from "@runnel/shared/supply";
 import { Semaphore } from "../host/semaphore.ts";
@@ -98,12 +99,9 @@ export class OldFolders implements AsyncDisposable {
       chunks += run.count;
     }
     if (chunks !== recipe.lengths.length) return undefined;
-    const parts = Array.from(recipe.lengths, (_, at) => bytes.subarray(offsets[at] ?? 0, offsets[at + 1] ?? 0));
-    const digests = await this.#executor.digest(parts);
-    if (Buffer.compare(digests, recipe.digests) === 0) return bytes;
-    for (const at of parts.keys())
-      if (Buffer.compare(digests.subarray(32 * at, 32 * at + 32), recipe.digests.subarray(32 * at, 32 * at + 32)) !== 0)
-        folder.wrong({ recipe }, at);
+    const wrong = await wrongIn(bytes, recipe, this.#executor);
+    if (wrong.length === 0) return bytes;
+    for (const at of wrong) folder.wrong({ recipe }, at);
     return undefined;
   }
 }

@@ -22,6 +22,11 @@ const PAGE_ENTRIES = 500;
 const REMOVED_AT_ONCE = 100;
 const NO_DATA = new Uint8Array(0);
 
+interface End {
+  xattrSeq: number;
+  until: number | undefined;
+}
+
 export interface ObjectSweeperDeps {
   meta: Pick<MetaStore, "lookup" | "list" | "xattrs">;
   clock: Clock;
@@ -31,6 +36,8 @@ export interface ObjectSweeperDeps {
 
 export class ObjectSweeper {
   readonly #deps: ObjectSweeperDeps;
+  /** Ends of the objects that were there at the last sweep: attributes are read when they have changed. */
+  #ends = new Map<number, End>();
   #dueMs = 0;
   #working: Promise<void> | undefined;
   #isClosed = false;
@@ -63,21 +70,31 @@ export class ObjectSweeper {
     const { meta } = this.#deps;
     const folder = await meta.lookup(ROOT_NODE, OBJECTS_FOLDER);
     if (folder?.type !== "folder") return;
+    const before = this.#ends;
+    this.#ends = new Map();
     for (let after: string | undefined = ""; after !== undefined && !this.#isClosed;) {
       const page: Entry[] = await meta.list(folder.node, after, PAGE_ENTRIES);
       after = page.length < PAGE_ENTRIES ? undefined : page.at(-1)?.name;
       const over: Entry[] = [];
-      for (const entry of page) if (await this.#isOver(entry)) over.push(entry);
+      for (const entry of page) if (await this.#isOver(entry, before)) over.push(entry);
       for (let at = 0; at < over.length && !this.#isClosed; at += REMOVED_AT_ONCE)
         await this.#remove(folder.node, over.slice(at, at + REMOVED_AT_ONCE));
     }
   }
 
-  async #isOver({ name, state }: Entry): Promise<boolean> {
-    if (state.type !== "file" || !isObjectName(name) || state.xattrSeq === undefined) return false;
-    const xattrs = await this.#deps.meta.xattrs(state.node);
-    const until = parseUntil(xattrs.find(([attribute]) => attribute === UNTIL_XATTR)?.[1]);
+  async #isOver({ name, state }: Entry, known: ReadonlyMap<number, End>): Promise<boolean> {
+    const { node, type, xattrSeq } = state;
+    if (type !== "file" || !isObjectName(name) || xattrSeq === undefined) return false;
+    const before = known.get(node);
+    const end = before?.xattrSeq === xattrSeq ? before : { xattrSeq, until: await this.#untilOf(node) };
+    this.#ends.set(node, end);
+    const { until } = end;
     return until !== undefined && BigInt(until) * 1_000_000_000n <= this.#deps.clock.wallNs();
+  }
+
+  async #untilOf(node: number): Promise<number | undefined> {
+    const xattrs = await this.#deps.meta.xattrs(node);
+    return parseUntil(xattrs.find(([attribute]) => attribute === UNTIL_XATTR)?.[1]);
   }
 
   /** Removes those that are over still when nothing else is being committed: somebody may have wanted one longer. */
@@ -86,7 +103,8 @@ export class ObjectSweeper {
       const found: Submission[] = [];
       for (const { name, state } of over) {
         const now = await this.#deps.meta.lookup(folder, name);
-        if (now === undefined || now.node !== state.node || !(await this.#isOver({ name, state: now }))) continue;
+        if (now === undefined || now.node !== state.node || !(await this.#isOver({ name, state: now }, this.#ends)))
+          continue;
         const operation = { op: "remove", folder, name, node: now.node, isFolder: false } as const;
         found.push({ operation, id: undefined, data: NO_DATA, holder: undefined });
       }

@@ -73,3 +73,19 @@ export function countOf(spans: readonly ChunkSpan[]): number {
 export function endOfSpan({ from, count }: ChunkSpan): number {
   return from + count;
 }
+
+/** Indexes that ascend, as spans. */
+export function joinIndexes(indexes: Iterable<number>): ChunkSpan[] {
+  const spans: { from: number; count: number }[] = [];
+  for (const index of indexes) {
+    const last = spans.at(-1);
+    if (last !== undefined && last.from + last.count === index) last.count++;
+    else spans.push({ from: index, count: 1 });
+  }
+  return spans;
+}
+
+/** The indexes of all chunks of the spans. */
+export function* indexesOf(spans: readonly ChunkSpan[]): Generator<number> {
+  for (const { from, count } of spans) for (let index = from; index < from + count; index++) yield index;
+}

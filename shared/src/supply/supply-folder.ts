@@ -6,6 +6,7 @@ import type { Clock } from "../host/clock.ts";
 import type { DiskFile, DiskRoot } from "../host/disk.ts";
 import type { Executor } from "../host/executor.ts";
 import { nextTurn } from "../host/next-turn.ts";
+import { type ChunkSpan, indexesOf, joinIndexes } from "../model/chunk-spans.ts";
 import { RecentMap } from "../model/recent-map.ts";
 import { DIGEST_BYTES, type Recipe } from "../model/recipe.ts";
 import { type Scanned, scanFolder, stampOf } from "./scan-folder.ts";
@@ -27,14 +28,8 @@ export interface SupplyFolderDeps {
   within?: string;
 }
 
-/** Chunks of a recipe that follow one another. */
-export interface SuppliedSpan {
-  readonly from: number;
-  readonly count: number;
-}
-
 /** All bytes of the chunks of a span, 1 MiB at the most unless it is one chunk. */
-export interface SuppliedRun extends SuppliedSpan {
+export interface SuppliedRun extends ChunkSpan {
   readonly bytes: Uint8Array;
 }
 
@@ -96,29 +91,19 @@ export class SupplyFolder {
   }
 
   /** Returns which of the chunks it is likely to have, ascending. */
-  async locate(content: SuppliedContent, spans: readonly SuppliedSpan[], signal: AbortSignal): Promise<SuppliedSpan[]> {
-    const found: { from: number; count: number }[] = [];
-    if (this.#isAway) return found;
+  async locate(content: SuppliedContent, spans: readonly ChunkSpan[], signal: AbortSignal): Promise<ChunkSpan[]> {
+    const found: number[] = [];
     let looked = 0;
-    for (const { from, count } of spans) {
-      for (let index = from; index < from + count; index++) {
-        if (++looked % LOOKED_UP_AT_ONCE === 0) await new Promise<void>(nextTurn);
-        if (signal.aborted) return found;
-        if (this.#placeOf(content, index, undefined) === undefined) continue;
-        const last = found.at(-1);
-        if (last !== undefined && last.from + last.count === index) last.count++;
-        else found.push({ from: index, count: 1 });
-      }
+    for (const index of this.#isAway ? [] : indexesOf(spans)) {
+      if (++looked % LOOKED_UP_AT_ONCE === 0) await new Promise<void>(nextTurn);
+      if (signal.aborted) break;
+      if (this.#placeOf(content, index, undefined) !== undefined) found.push(index);
     }
-    return found;
+    return joinIndexes(found);
   }
 
   /** Brings chunks that it has. @throws what says that the folder is not there. */
-  async *get(
-    content: SuppliedContent,
-    spans: readonly SuppliedSpan[],
-    signal: AbortSignal,
-  ): AsyncGenerator<SuppliedRun> {
+  async *get(content: SuppliedContent, spans: readonly ChunkSpan[], signal: AbortSignal): AsyncGenerator<SuppliedRun> {
     await using root = await this.#root();
     await using files = new OpenFiles(root.root);
     for (const span of spans) {

@@ -1,7 +1,6 @@
 // Throws frames at a server's connection: random ones, and a recorded conversation with mistakes in it. Reports what
 // must never happen.
 import { RunnelError } from "../../src/errors.ts";
-import type { Link, LinkEvents } from "../../src/host/link.ts";
 import type { Clock } from "../../src/host/clock.ts";
 import type { SeededRandom } from "../../src/host/simulated/seeded-random.ts";
 import { SimulatedClock, settle } from "../../src/host/simulated/simulated-clock.ts";
@@ -10,6 +9,7 @@ import { encodeCbor } from "../../src/protocol/cbor.ts";
 import { Connection } from "../../src/protocol/connection.ts";
 import type { FrameKind } from "../../src/protocol/frame.ts";
 import { FRAME, encodeFrame, encodeVarint } from "../../src/protocol/frame.ts";
+import { FuzzedLink } from "./fuzzed-link.ts";
 import { zlibExecutor } from "./zlib-executor.ts";
 import { zstdCompressSync } from "node:zlib";
 
@@ -26,34 +26,6 @@ export interface FuzzReport {
   hanging: number;
   /** Connections that ended with something that is no RunnelError of a peer's mistake. */
   strange: unknown[];
-}
-
-/** A link whose other end is the fuzzer. */
-class DirectLink implements Link {
-  readonly bufferedBytes = 0;
-  readonly sentBytes = 0;
-  readonly receivedBytes = 0;
-  readonly remoteAddress = "";
-  events: LinkEvents | undefined;
-  isClosed = false;
-
-  listen(events: LinkEvents): void {
-    this.events = events;
-  }
-
-  limit(): void {}
-
-  send(): void {}
-
-  sendParts(_head: Uint8Array, _body: Uint8Array, gone: () => void): void {
-    gone();
-  }
-
-  close(code: number, reason: string): void {
-    if (this.isClosed) return;
-    this.isClosed = true;
-    queueMicrotask(() => this.events?.closed(code, reason));
-  }
 }
 
 /** Serves a channel: reads items and the bulk they announce, answers, and ends as the client does. */
@@ -76,7 +48,7 @@ export async function runStream(
   report: FuzzReport,
   clock: Clock = new SimulatedClock(),
 ): Promise<void> {
-  const link = new DirectLink();
+  const link = new FuzzedLink();
   let ended: RunnelError | undefined;
   let open = 0;
   const handle = async (channel: Channel): Promise<void> => {

@@ -1,11 +1,10 @@
 // An inventory on a stick: digest keys of the chunks that a device holds, so that they are not carried to it again
 // [F223]. A hint: a key too many costs the other side the line, a key too few the stick.
-import { type Executor, RunnelError } from "@runnel/shared";
+import { DIGEST_BYTES, type Executor, RunnelError } from "@runnel/shared";
 import { STICK_LIMITS } from "@runnel/shared/supply";
 
 const MAGIC = Buffer.from("RNLKEYS1");
 const KEY_BYTES = 8;
-const DIGEST_BYTES = 32;
 const HEAD_BYTES = MAGIC.length + 8;
 export const INVENTORY_BYTES_MAX = HEAD_BYTES + 1024 + STICK_LIMITS.inventoryKeys * KEY_BYTES + DIGEST_BYTES;
 

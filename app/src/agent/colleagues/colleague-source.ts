@@ -23,12 +23,14 @@ import {
   sleep,
   sliceRecipe,
   spansFrom,
+  untilAborted,
   withoutSpans,
+  wrongIn,
 } from "@runnel/shared";
 import type { ChunkRun, ChunkSource, WantedContent } from "../transfer/sources/chunk-source.ts";
 import type { Session } from "../wire/session.ts";
 import { type CameRun, ColleagueLine } from "./line.ts";
-import { isRight, textOf } from "./offer.ts";
+import { textOf } from "./offer.ts";
 import { RunQueue } from "./run-queue.ts";
 
 /** Asked of one colleague at a time. */
@@ -203,7 +205,7 @@ export class ColleagueSource implements ChunkSource {
 
   /** @throws Corrupt */
   async #mustBeRight({ recipe }: WantedContent, { from, count, bytes }: CameRun, { name }: Hint): Promise<void> {
-    if (await isRight(this.#deps.executor, sliceRecipe(recipe, from, from + count), bytes)) return;
+    if ((await wrongIn(bytes, sliceRecipe(recipe, from, from + count), this.#deps.executor)).length === 0) return;
     throw new RunnelError("Corrupt", "getChunks", `The colleague "${name}" sent other bytes than the server has.`);
   }
 
@@ -354,18 +356,5 @@ class Stall {
 
   [Symbol.dispose](): void {
     this.#timer?.cancel();
-  }
-}
-
-async function untilAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  promise.catch(() => undefined);
-  answer.catch(() => undefined);
-  try {
-    return await Promise.race([answer, promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
   }
 }

@@ -11,6 +11,7 @@ import {
   openTicket,
   sliceRecipe,
   ticketDenied,
+  wrongIn,
 } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { UploadLimit } from "./upload-limit.ts";
@@ -132,16 +133,9 @@ export class Offer {
     if (cache.absent(content, { offset, length: end - offset }).length > 0) return undefined;
     const bytes = await cache.read(content, offset, end - offset).catch(() => undefined);
     if (bytes === undefined) return undefined;
-    return (await isRight(executor, sliceRecipe(recipe, from, from + count), bytes)) ? bytes : undefined;
+    const wrong = await wrongIn(bytes, sliceRecipe(recipe, from, from + count), executor);
+    return wrong.length === 0 ? bytes : undefined;
   }
-}
-
-/** Compares bytes with the chunks that they should be. */
-export async function isRight(executor: Executor, chunks: Recipe, bytes: Uint8Array): Promise<boolean> {
-  const offsets = chunkOffsets(chunks);
-  if (offsets.at(-1) !== bytes.length) return false;
-  const parts = Array.from(chunks.lengths, (_, index) => bytes.subarray(offsets[index], offsets[index + 1]));
-  return Buffer.compare(await executor.digest(parts), chunks.digests) === 0;
 }
 
 /** Counts the chunks of the next run. */

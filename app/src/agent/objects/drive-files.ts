@@ -18,6 +18,7 @@ import {
   parseUntil,
   presetFor,
   presetOf,
+  untilAborted,
 } from "@runnel/shared";
 import type { CachedContent, Hold } from "../cache/cache.ts";
 import { attributesIn } from "../drive/new-attributes.ts";
@@ -335,7 +336,7 @@ class OpenedVersion implements OpenedFile {
     signal.throwIfAborted();
     const now = this.#now;
     if (now === undefined || range.length === 0) return;
-    await unlessAborted(this.#deps.transfer.downloads.ensure(now, range, "requestTimeout"), signal);
+    await untilAborted(this.#deps.transfer.downloads.ensure(now, range, "requestTimeout"), signal);
   }
 
   async source(): Promise<FileSource> {
@@ -379,17 +380,4 @@ function mustBeFile({ type }: NodeState, path: string): void {
 
 function notFound(operation: string, path: string): RunnelError {
   return new RunnelError("NotFound", operation, `There is no ${path} in the volume.`);
-}
-
-/** Waits no longer than the signal; what was begun goes on, and what it brings stays. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stop = (): void => reject(signal.reason as Error);
-  signal.addEventListener("abort", stop, { once: true });
-  work.catch(() => undefined);
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
 }

@@ -28,6 +28,7 @@ import {
   isRunnelError,
   recipeSize,
   sliceRecipe,
+  wrongIn,
 } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
 import { endOf } from "../cache/ranges.ts";
@@ -260,10 +261,7 @@ export class Arrivals {
 
   /** @throws Corrupt */
   async #mustBe(chunks: Recipe, bytes: Uint8Array): Promise<void> {
-    const offsets = chunkOffsets(chunks);
-    const parts = Array.from(chunks.lengths, (_, index) => bytes.subarray(offsets[index], offsets[index + 1]));
-    const digests = await this.#deps.executor.digest(parts);
-    if (offsets.at(-1) === bytes.length && Buffer.compare(digests, chunks.digests) === 0) return;
+    if ((await wrongIn(bytes, chunks, this.#deps.executor)).length === 0) return;
     throw new RunnelError("Corrupt", "fetch", "What came is not what the recipe says.");
   }
 

@@ -1,14 +1,14 @@
 // The contract that every source of chunks keeps, whatever brings them.
 import { describe, expect, test } from "@jest/globals";
 import { inlineExecutor } from "@runnel/native";
-import { SeededRandom, chunkOffsets, concatRecipes, presetFor } from "@runnel/shared";
+import { SeededRandom, chunkOffsets, concatRecipes, presetFor, indexesOf, joinIndexes } from "@runnel/shared";
 import type {
   ChunkRun,
   ChunkSource,
   ChunkSpan,
   WantedContent,
 } from "../../../src/agent/transfer/sources/chunk-source.ts";
-import { indexesOf, joinIndexes, rangeOf } from "../../../src/agent/transfer/sources/chunk-spans.ts";
+import { rangeOf } from "../../../src/agent/transfer/sources/chunk-spans.ts";
 
 /** A content, and what a source is made of to have some of it. */
 export interface WholeContent extends WantedContent {

@@ -1,8 +1,8 @@
 // Spans of chunks and ranges of bytes.
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { chunkOffsets } from "@runnel/shared";
-import { indexesOf, joinIndexes, rangeOf, spansOf } from "../../../src/agent/transfer/sources/chunk-spans.ts";
+import { chunkOffsets, indexesOf, joinIndexes } from "@runnel/shared";
+import { rangeOf, spansOf } from "../../../src/agent/transfer/sources/chunk-spans.ts";
 
 const recipes = fc
   .array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 30 })

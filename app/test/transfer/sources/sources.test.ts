@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { inlineExecutor } from "@runnel/native";
-import { RunnelError, SimulatedClock, sleep } from "@runnel/shared";
+import { RunnelError, SimulatedClock, indexesOf, joinIndexes, sleep } from "@runnel/shared";
 import type {
   ChunkRun,
   ChunkSource,
@@ -11,7 +11,6 @@ import type {
   SourceKind,
   WantedContent,
 } from "../../../src/agent/transfer/sources/chunk-source.ts";
-import { indexesOf, joinIndexes } from "../../../src/agent/transfer/sources/chunk-spans.ts";
 import { Sources } from "../../../src/agent/transfer/sources/sources.ts";
 import { type WholeContent, all, runOf, wholeContent } from "./chunk-source-contract.ts";
 

@@ -2,9 +2,8 @@
 // asked for it; what is late is asked for elsewhere, too, and the first that comes counts. Nobody is believed: each
 // chunk is digested.
 import type { Clock, Executor, Timer } from "@runnel/shared";
-import { chunkOffsets, sliceRecipe, wrongChunks } from "@runnel/shared";
+import { chunkOffsets, commonSpans, indexesOf, joinIndexes, sliceRecipe, spansFrom, wrongIn } from "@runnel/shared";
 import { COSTS, type ChunkRun, type ChunkSource, type ChunkSpan, type WantedContent } from "./chunk-source.ts";
-import { indexesOf, joinIndexes } from "./chunk-spans.ts";
 
 /** Bytes that a source is asked for at once, and how often, so that it never waits for the next question. */
 const PIECE_BYTES = 4 * 1024 * 1024;
@@ -111,11 +110,8 @@ export class Bringing {
       lane.isOver = true;
     }
     const found = new Set<number>();
-    for (const index of indexesOf(located.slice(0, this.#order.length))) {
-      const place = this.#places.get(index);
-      if (place !== undefined) found.add(place);
-      if (found.size === this.#order.length) break;
-    }
+    for (const index of indexesOf(commonSpans(spansFrom(spans), spansFrom(located))))
+      found.add(this.#places.get(index) ?? -1);
     for (let place = 0; place < this.#has.length; place++) if (!found.has(place)) this.#lose(lane, place);
     lane.isLocating = false;
     lane.isLate = false;
@@ -226,23 +222,15 @@ export class Bringing {
     const start = offsets[from];
     const isWhole = start !== undefined && count > 0 && offsets[from + count] === start + bytes.length;
     if (!isWhole) return this.#caught(lane);
-    const parts = Array.from(indexesOf([{ from, count }]), (index) =>
-      bytes.subarray((offsets[index] ?? 0) - start, (offsets[index + 1] ?? 0) - start),
-    );
-    const wrong = wrongChunks(
-      sliceRecipe(recipe, from, from + count),
-      parts.map((_, at) => at),
-      await this.#deps.executor.digest(parts),
-    );
+    const wrong = await wrongIn(bytes, sliceRecipe(recipe, from, from + count), this.#deps.executor);
     if (this.#isOver) return;
     for (const at of wrong) {
       lane.source.wrong(content, from + at);
       const place = this.#places.get(from + at);
       if (place !== undefined) this.#lose(lane, place);
     }
-    const right = parts
-      .map((_, at) => from + at)
-      .filter((index) => this.#isNew(index) && !wrong.includes(index - from));
+    const came = [...indexesOf([{ from, count }])];
+    const right = came.filter((index) => this.#isNew(index) && !wrong.includes(index - from));
     for (const index of right) this.#isTaken[this.#places.get(index) ?? 0] = 1;
     this.#storing++;
     for (const span of joinIndexes(right)) {

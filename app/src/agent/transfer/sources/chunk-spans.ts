@@ -1,4 +1,4 @@
-// Spans of chunks and ranges of bytes, from one to the other. Pure.
+// Spans of chunks and ranges of bytes, from one to the other (sets of spans: shared/src/model/chunk-spans.ts). Pure.
 import type { ByteRange } from "@runnel/native/drive";
 import { type Recipe, chunkAt, chunkOffsets } from "@runnel/shared";
 import type { ChunkSpan } from "./chunk-source.ts";
@@ -25,20 +25,4 @@ export function rangeOf(recipe: Recipe, { from, count }: ChunkSpan): ByteRange {
   const offsets = chunkOffsets(recipe);
   const offset = offsets[from] ?? 0;
   return { offset, length: (offsets[from + count] ?? offset) - offset };
-}
-
-/** Indexes that ascend, as spans. */
-export function joinIndexes(indexes: Iterable<number>): ChunkSpan[] {
-  const spans: { from: number; count: number }[] = [];
-  for (const index of indexes) {
-    const last = spans.at(-1);
-    if (last !== undefined && last.from + last.count === index) last.count++;
-    else spans.push({ from: index, count: 1 });
-  }
-  return spans;
-}
-
-/** The indexes of all chunks of the spans. */
-export function* indexesOf(spans: readonly ChunkSpan[]): Generator<number> {
-  for (const { from, count } of spans) for (let index = from; index < from + count; index++) yield index;
 }

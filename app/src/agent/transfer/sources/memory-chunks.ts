@@ -1,7 +1,6 @@
 // Chunks in memory by their digests: the reference of sources and sinks.
-import { chunkOffsets, digestAt } from "@runnel/shared";
+import { chunkOffsets, digestAt, indexesOf, joinIndexes } from "@runnel/shared";
 import type { ChunkRun, ChunkSink, ChunkSource, ChunkSpan, SourceKind, WantedContent } from "./chunk-source.ts";
-import { indexesOf, joinIndexes } from "./chunk-spans.ts";
 
 export class MemoryChunks implements ChunkSource, ChunkSink {
   readonly kind: SourceKind;
