@@ -88,8 +88,7 @@ test("what an old folder has does not cross the line, whatever another program w
   await onMount('cmp "$1/$3" "$2/$3"', [again.drive, served, "second.bin"]);
   over.abort();
   await writing;
-  const { oldFolderBytes } = await savedOf(device);
-  expect(oldFolderBytes).toBeGreaterThan(FILE_BYTES / 2);
+  expect(await savedOf(device, "oldFolder")).toBeGreaterThan(FILE_BYTES / 2);
 
   await device.ask(["supply", "--remove", sandbox.path("old")]);
   expect(await suppliesOf(device)).toEqual([]);
@@ -101,10 +100,10 @@ test("what an old folder has does not cross the line, whatever another program w
   expect([inDrive.code, JSON.parse(inDrive.stdout)]).toMatchObject([2, { error: { kind: "Invalid" } }]);
 });
 
-async function savedOf(device: Device): Promise<{ oldFolderBytes: number }> {
+async function savedOf(device: Device, origin: "oldFolder" | "stick"): Promise<number> {
   const savings = JSON.stringify(await device.savings());
-  const found = [...savings.matchAll(/"oldFolder":(\d+)/g)].map(([, bytes]) => Number(bytes));
-  return { oldFolderBytes: Math.max(0, ...found) };
+  const found = [...savings.matchAll(new RegExp(`"${origin}":(\\d+)`, "g"))].map(([, bytes]) => Number(bytes));
+  return Math.max(0, ...found);
 }
 
 test("a stick brings what the line is spared, and one that is pulled out loses nothing", async () => {
@@ -133,6 +132,8 @@ test("a stick brings what the line is spared, and one that is pulled out loses n
   expect(came).toMatchObject({ files: 2, failed: 0, superseded: 0, sparedBytes: FILE_BYTES });
   expect(line).toBeLessThan(LITTLE_BYTES);
   await onMount('cmp "$1/film.bin" "$2/film.bin"', [home.drive, served]);
+  // The line took something, too: no more is told than was saved.
+  expect(await savedOf(home.device, "stick")).toBeGreaterThan(FILE_BYTES - LITTLE_BYTES);
 
   // It has said what it holds: of the next only what is new goes.
   writeFileSync(join(served, "film.bin"), Buffer.concat([noise(FILE_BYTES, 3), noise(100_000, 4)]));

@@ -112,6 +112,17 @@ describe("a download", () => {
     expect(watch.takeCounts()).toEqual([]);
   });
 
+  test("ahead of any program counts by where it came from, and as read by nobody", () => {
+    const { watch, totals } = rig();
+    using fetch = watch.transfers.fetch(1, { direction: "down", file: 7, totalBytes: 500, isRead: false }, () => 500);
+    fetch.transfer.came("stick", 250);
+    fetch.transfer.came("colleague", 150);
+    fetch.transfer.moved(100, 60, false);
+    totals.received = 60;
+    const counts = { ...noCounts(), received: 60, stick: 250, colleague: 150, compression: 40 };
+    expect(watch.takeCounts()).toEqual([{ folder: "Photos", counts }]);
+  });
+
   test("that brings nothing is not told", async () => {
     const { watch, clock, happened } = rig();
     watch.transfers.fetch(1, { direction: "down", file: 7, totalBytes: 5 }, () => 5)[Symbol.dispose]();

@@ -30,7 +30,7 @@ export interface CountedTransfer {
 
 export function countsOf(transfer: CountedTransfer): Counts {
   const { subject, crossedBytes, hasSucceeded } = transfer;
-  if (subject.direction === "down") return { ...noCounts(), ...readDown(transfer), received: crossedBytes };
+  if (subject.direction === "down") return { ...noCounts(), ...broughtDown(transfer), received: crossedBytes };
   return { ...noCounts(), ...(hasSucceeded ? savedUp(transfer) : {}), sent: crossedBytes };
 }
 
@@ -58,15 +58,15 @@ function savedUp(transfer: CountedTransfer): Partial<Counts> {
   };
 }
 
-function readDown(transfer: CountedTransfer): Partial<Counts> {
+/** Counts of a content that comes. What comes ahead of a program counts by its origins; it is read when it is read. */
+function broughtDown(transfer: CountedTransfer): Partial<Counts> {
   const { subject, movedBytes, fromOldVersion, fromElsewhere, savedByDifference, savedByCompression } = transfer;
-  if (subject.isRead !== true) return {};
   const { colleague, stick, folder } = fromElsewhere;
   return {
     colleague,
     stick,
     oldFolder: folder,
-    read: movedBytes + fromOldVersion + colleague + stick + folder,
+    read: subject.isRead === true ? movedBytes + fromOldVersion + colleague + stick + folder : 0,
     oldVersion: fromOldVersion + savedByDifference,
     compression: savedByCompression,
   };
