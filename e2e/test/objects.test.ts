@@ -210,6 +210,9 @@ test("a put goes on after its line broke, and sends little twice; one that is en
     expect((await link.counts()).up.sentBytes).toBeLessThan(2 * FILE_BYTES + 2_500_000);
     await waitFor(() => existsSync(sandbox.path("served", "docs", OBJECTS_FOLDER, oid)), 10_000, "the plain file");
 
+    const { rows } = (await zoe.ask(["savings", "--by", "drive"])) as { rows: Json[] };
+    expect(rows).toMatchObject([{ url: to, mountpoint: "", savings: { writtenBytes: 1000 + 2 * FILE_BYTES } }]);
+
     const names = async (): Promise<string> => JSON.stringify(await zoe.ask(["find", to, "-type", "f"]));
     const before = await names();
     // Bytes are read once the name is there: it is ended in the middle of them.

@@ -243,7 +243,10 @@ export class Agent {
       isAsync: false,
       isUnmounted: true,
     };
-    return this.deps.openMount(settings, () => undefined);
+    await this.history.open();
+    const mount = await this.deps.openMount(settings, () => undefined);
+    this.history.countUnmounted(url, mount);
+    return mount;
   }
 
   /** Resolves to the files of this computer, outside of all drives. */

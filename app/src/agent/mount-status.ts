@@ -15,7 +15,7 @@ const WireBytes = z.object({
 export type WireBytes = z.infer<typeof WireBytes>;
 
 export const MountStatistics = z.object({
-  /** Bytes that applications moved through the mount. */
+  /** Bytes that applications moved through the mount, or by `put`, `get` and `cp`. */
   applications: z.object({ readBytes: count, writtenBytes: count }),
   sent: WireBytes,
   received: WireBytes,

@@ -178,8 +178,10 @@ function sentenceOf(sums: Savings): string {
   return `${worked}; ${formatBytes(wireBytes(sums))} crossed the wire. Saved: ${formatSaved(sums.savedPercent)}`;
 }
 
-function nameOf({ fromMs, mountpoint, folder }: Given["rows"][number], by: (typeof GROUPS)[number]): string {
+function nameOf({ fromMs, url, mountpoint, folder }: Given["rows"][number], by: (typeof GROUPS)[number]): string {
   if (fromMs !== null) return by === "hour" ? formatTime(fromMs) : formatTime(fromMs).slice(0, 10);
-  if (by === "drive") return mountpoint === "" ? "other drives" : mountpoint;
-  return folder === "" ? `${mountpoint} (as a whole)` : thisSystem.paths.onDrive(mountpoint, folder);
+  const drive = mountpoint === "" ? url || "other drives" : mountpoint;
+  if (by === "drive") return drive;
+  if (folder === "") return `${drive} (as a whole)`;
+  return mountpoint === "" ? `${drive}/${folder}` : thisSystem.paths.onDrive(mountpoint, folder);
 }

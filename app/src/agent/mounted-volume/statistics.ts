@@ -10,6 +10,8 @@ type Sums = Omit<MountStatistics, "savedPercent">;
 export class Statistics {
   readonly reused: ReuseCounts = { base: 0, cache: 0, server: 0, bytes: 0 };
   offlineAnswers = 0;
+  /** Bytes that `put`, `get` and `cp` moved for programs, past the kernel. */
+  readonly pastKernel = { readBytes: 0, writtenBytes: 0 };
   private readonly drive: Drive;
   private readonly session: Session;
   private from: Sums | undefined;
@@ -34,18 +36,25 @@ export class Statistics {
 
   /** Totals since the drive was mounted; they stay when it has ended. */
   totals(): Totals {
-    const { readBytes, writtenBytes } = this.drive.statistics();
+    const { readBytes, writtenBytes } = this.applications();
     const { sent, received } = this.session.wireBytes();
     return { read: readBytes, written: writtenBytes, sent, received };
   }
 
-  private sums(): Sums {
+  private applications(): Sums["applications"] {
     const { readBytes, writtenBytes } = this.drive.statistics();
+    return {
+      readBytes: readBytes + this.pastKernel.readBytes,
+      writtenBytes: writtenBytes + this.pastKernel.writtenBytes,
+    };
+  }
+
+  private sums(): Sums {
     const wire = this.session.wireBytes();
     const { recipeBytes, contentBytes, roundTrips } = this.session;
     const { bytes: reusedBytes, ...reusedChunks } = this.reused;
     return {
-      applications: { readBytes, writtenBytes },
+      applications: this.applications(),
       sent: split(wire.sent, wire.sentBulk, wire.sentControl, recipeBytes.sent, contentBytes.sent),
       received: split(
         wire.received,

@@ -33,7 +33,16 @@ import type { FileFacts, FileSource, NamedFile, OpenedFile, VolumeFiles, WriteOp
 export type DriveFilesDeps = Pick<MountDeps, "settings" | "clock" | "executor" | "replica" | "cache"> &
   Pick<
     MountServices,
-    "commits" | "tree" | "session" | "changes" | "operations" | "transfer" | "watch" | "folderPauses" | "writeBack"
+    | "commits"
+    | "tree"
+    | "session"
+    | "changes"
+    | "operations"
+    | "transfer"
+    | "watch"
+    | "folderPauses"
+    | "writeBack"
+    | "figures"
   >;
 
 const FOLDER_MODE = 0o755;
@@ -224,17 +233,19 @@ export class DriveFiles implements VolumeFiles {
   }
 
   async #send(path: string, state: NodeState, source: FileSource, how: WriteOptions): Promise<WriteResult> {
-    const { watch, changes, folderPauses, operations } = this.#deps;
+    const { watch, changes, folderPauses, operations, figures } = this.#deps;
     using passage = folderPauses.enter("write", [state.node], path);
     const change = changes.begin();
     try {
       const { n } = change;
-      const subject = { direction: "up" as const, file: path, totalBytes: source.sizeBytes, n, workedBytes: 0 };
+      const { sizeBytes } = source;
+      const subject = { direction: "up" as const, file: path, totalBytes: sizeBytes, n, workedBytes: sizeBytes };
       using transfer = watch.transfers.begin(subject);
       const cut = this.#cutOf(new SourceContent(source, how.progress));
       const paused = AbortSignal.any([passage.signal, how.signal]);
       const result = await this.#deliver({ cut, source, state, n, paused, transfer });
       transfer.succeeded();
+      figures.pastKernel.writtenBytes += sizeBytes;
       operations.report(undefined);
       return result;
     } catch (error) {
@@ -336,17 +347,21 @@ class OpenedVersion implements OpenedFile {
     signal.throwIfAborted();
     const now = this.#now;
     if (now === undefined || range.length === 0) return;
-    await untilAborted(this.#deps.transfer.downloads.ensure(now, range, "requestTimeout"), signal);
+    await untilAborted(this.#bring(now, range), signal);
+  }
+
+  async #bring(content: CachedContent, range: ByteRange): Promise<void> {
+    const { transfer, figures } = this.#deps;
+    await transfer.downloads.ensure(content, range, "requestTimeout");
+    figures.pastKernel.readBytes += range.length;
   }
 
   async source(): Promise<FileSource> {
     const { sizeBytes, mtimeNs, mode } = this;
     const now = this.#now;
     if (now === undefined) return { sizeBytes, mtimeNs, mode, file: undefined, [Symbol.asyncDispose]: async () => {} };
-    const { cache, transfer, settings } = this.#deps;
-    const bring = async (range: ByteRange): Promise<void> => {
-      await transfer.downloads.ensure(this.#now ?? now, range, "requestTimeout");
-    };
+    const { cache, settings } = this.#deps;
+    const bring = (range: ByteRange): Promise<void> => this.#bring(this.#now ?? now, range);
     // Without a recipe its chunks are known once it is here.
     if (now.recipe === undefined) await bring({ offset: 0, length: sizeBytes });
     const { recipe, version } = this.#now ?? now;

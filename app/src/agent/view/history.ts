@@ -47,6 +47,8 @@ export class History {
   #opening: Promise<HistoryStore | undefined> | undefined;
   #store: HistoryStore | undefined;
   #failure: RunnelError | undefined;
+  /** Volumes that no kernel shows. */
+  readonly #unmounted = new Set<CountedMount>();
   #pending: { place: DrivePlace; counts: FolderCounts[] }[] = [];
   #timer: Timer | undefined;
   #isClosed = false;
@@ -72,6 +74,17 @@ export class History {
   /** Takes the last counts of a mount that has ended. */
   ended(mount: CountedMount): void {
     this.#takeOf(mount);
+    this.#arm();
+  }
+
+  /** Counts a volume that no kernel shows, until it has ended: as a drive without a mount point. */
+  countUnmounted(url: string, mount: Pick<CountedMount, "takeCounts"> & { ended: Promise<unknown> }): void {
+    const counted = { settings: { url, mountpoint: "" }, takeCounts: () => mount.takeCounts() };
+    this.#unmounted.add(counted);
+    void mount.ended.then(() => {
+      this.#unmounted.delete(counted);
+      this.ended(counted);
+    });
     this.#arm();
   }
 
@@ -130,8 +143,12 @@ export class History {
     this.#timer ??= this.#deps.clock.after(WRITE_EVERY_MS, () => {
       this.#timer = undefined;
       this.#write();
-      if (this.#deps.mounts().length > 0) this.#arm();
+      if (this.#mounts().length > 0) this.#arm();
     });
+  }
+
+  #mounts(): CountedMount[] {
+    return [...this.#deps.mounts(), ...this.#unmounted];
   }
 
   #takeOf(mount: CountedMount): void {
@@ -146,7 +163,7 @@ export class History {
   }
 
   #write(): void {
-    for (const mount of this.#deps.mounts()) this.#takeOf(mount);
+    for (const mount of this.#mounts()) this.#takeOf(mount);
     const store = this.#store;
     if (store === undefined || this.#failure !== undefined) {
       // Before it is open what was counted waits; once it has failed nobody will ask for it.
