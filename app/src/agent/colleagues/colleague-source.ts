@@ -55,6 +55,8 @@ export interface ColleagueSourceDeps {
   software: string;
   session: Pick<Session, "inBackground">;
   dialerFor(fingerprint: string): Dialer;
+  /** While it says no the server is to bring all. */
+  isOpen(): boolean;
   log(message: string, error?: unknown): void;
 }
 
@@ -139,8 +141,9 @@ export class ColleagueSource implements ChunkSource {
     waitMs: number,
     signal: AbortSignal,
   ): Promise<Located> {
-    const { session, clock } = this.#deps;
+    const { session, clock, isOpen } = this.#deps;
     signal.throwIfAborted();
+    if (!isOpen()) return { ticket: undefined, hints: [], yours: [...wanted] };
     const nowMs = clock.bootMs();
     for (const [key, untilMs] of this.#away) if (untilMs <= nowMs) this.#away.delete(key);
     const without = [...this.#away.keys()]
