@@ -188,7 +188,7 @@ export class ColleagueSource implements ChunkSource {
     try {
       const line = await this.#lineTo(hint, ending);
       for await (const run of line.getChunks(ticket, wanted, ending)) {
-        await this.#mustBeRight(content, run, hint);
+        await this.mustBeRight(content, run, hint);
         came.push({ from: run.from, count: run.count });
         this.broughtBytes.set(hint.name, (this.broughtBytes.get(hint.name) ?? 0) + run.bytes.length);
         await queue.put(run);
@@ -206,8 +206,8 @@ export class ColleagueSource implements ChunkSource {
     return came;
   }
 
-  /** @throws Corrupt */
-  async #mustBeRight({ recipe }: WantedContent, { from, count, bytes }: CameRun, { name }: Hint): Promise<void> {
+  /** @throws Corrupt when these are not the bytes of the version that the server has. */
+  async mustBeRight({ recipe }: WantedContent, { from, count, bytes }: CameRun, { name }: Hint): Promise<void> {
     if ((await wrongIn(bytes, sliceRecipe(recipe, from, from + count), this.#deps.executor)).length === 0) return;
     throw new RunnelError("Corrupt", "getChunks", `The colleague "${name}" sent other bytes than the server has.`);
   }

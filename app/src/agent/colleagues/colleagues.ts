@@ -6,9 +6,9 @@ import type { Following, LineCost } from "../control/host/line-cost/line-cost.ts
 import type { MountSettings } from "../mount.ts";
 import type { Sources } from "../transfer/sources/sources.ts";
 import type { Session } from "../wire/session.ts";
-import { Announcer } from "./announcer.ts";
+import { Announcer, type Place } from "./announcer.ts";
 import { ColleagueSource } from "./colleague-source.ts";
-import { type ColleagueDoor, ownAddresses } from "./door.ts";
+import type { ColleagueDoor } from "./door.ts";
 import { Offer } from "./offer.ts";
 import { UploadLimit } from "./upload-limit.ts";
 
@@ -19,6 +19,8 @@ export interface DeviceAtHome {
   key(): Promise<Uint8Array>;
   /** Dials whoever has that key, and shows this device's own. Only after `key`. */
   dialerFor(fingerprint: string): Dialer;
+  /** Addresses at which others may reach it. */
+  addresses(): string[];
   /** The system's word on the line. */
   lineCost: LineCost;
 }
@@ -160,17 +162,18 @@ export class Colleagues {
       this.areThere(false);
       this.source.close();
       await device.door.close(this.offer);
-      if (this.#announcer.isKnown) await this.#announce({ key: await device.key(), port: 0, reach: "network" });
+      if (this.#announcer.isKnown)
+        await this.#announce({ key: await device.key(), port: 0, addresses: [], reach: "network" });
       return;
     }
     if (!this.#announcer.canAnnounce) return;
     const key = await device.key();
-    await this.#announce({ key, port: await device.door.open(this.offer), reach });
+    await this.#announce({ key, port: await device.door.open(this.offer), addresses: device.addresses(), reach });
   }
 
-  async #announce(place: { key: Uint8Array; port: number; reach: "network" | "everyone" }): Promise<void> {
+  async #announce(place: Place): Promise<void> {
     try {
-      await this.#announcer.announce({ ...place, addresses: place.port === 0 ? [] : ownAddresses() });
+      await this.#announcer.announce(place);
     } catch (error) {
       // It is said again with the next connection.
       if (!isRunnelError(error, "Unreachable")) throw error;

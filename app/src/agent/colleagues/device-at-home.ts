@@ -15,7 +15,7 @@ import {
 import type { LineCost } from "../control/host/line-cost/line-cost.ts";
 import { thisLineCost } from "../control/host/line-cost/this-line-cost.ts";
 import type { DeviceAtHome } from "./colleagues.ts";
-import { ColleagueDoor } from "./door.ts";
+import { ColleagueDoor, ownAddresses } from "./door.ts";
 
 const FOLDER = "identity";
 const PRIVATE_MODE = 0o700;
@@ -58,6 +58,7 @@ export function deviceAtHome({ home, disk, clock, executor, software, lineCost }
       const { certificate } = await identity();
       return new Uint8Array(Buffer.from(fingerprintOf(new X509Certificate(certificate)), "base64url"));
     },
+    addresses: ownAddresses,
     lineCost: lineCost ?? thisLineCost(clock),
     dialerFor: (fingerprint) => new WsDialer(() => ({ fingerprint, proxy: "direct", own })),
   };
