@@ -1,5 +1,11 @@
 // Classes of an agent's mount for whoever composes one on other ground than this machine's: a simulation.
 export { LinuxMountTable } from "./agent/control/index.ts";
+export type { CachedContent } from "./agent/cache/cache.ts";
+export { ColleagueSource } from "./agent/colleagues/colleague-source.ts";
+export type { DeviceAtHome } from "./agent/colleagues/colleagues.ts";
+export { ColleagueDoor } from "./agent/colleagues/door.ts";
+export type { Offer, ReadRun } from "./agent/colleagues/offer.ts";
+export { MemoryCost } from "./agent/control/host/line-cost/memory-cost.ts";
 export { OwnChanges } from "./agent/changes/own-changes.ts";
 export { WriteBack } from "./agent/changes/write-back.ts";
 export { FeedApplier } from "./agent/drive/feed-applier.ts";

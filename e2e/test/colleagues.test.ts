@@ -93,6 +93,12 @@ test(
     expect(await portsOf(laptop)).toHaveLength(0);
     await laptop.device.ask(["resume", laptop.drive]);
     await waitFor(async () => (await portsOf(laptop)).length === 1, READ_MS, "the laptop to listen again");
+    await desk.device.ask(["set", desk.drive, "--metered", "yes"]);
+    expect(await portsOf(desk)).toHaveLength(0);
+    const said = await desk.device.runnel(["status"]);
+    expect(said.stdout).toContain("Nothing is shared with colleagues: the line is metered.");
+    await desk.device.ask(["set", desk.drive, "--metered", "no"]);
+    await waitFor(async () => (await portsOf(desk)).length === 1, READ_MS, "the desk to listen over an unmetered line");
     await desk.device.ask(["set", desk.drive, "--colleagues", "off"]);
     await waitFor(async () => (await portsOf(desk)).length === 0, READ_MS, "the desk to listen no more");
     await desk.device.ask(["set", desk.drive, "--colleagues", "network"]);
@@ -109,6 +115,17 @@ test(
 
     // It has it again, and a device without a right gets nothing of it.
     await laptop.device.mount(laptop.url, laptop.drive);
+    const up = async (...options: string[]): Promise<unknown> => {
+      const { drive } = await laptop.device.ask(["set", laptop.drive, ...options]);
+      return (drive as { colleaguesUpBytes: unknown }).colleaguesUpBytes;
+    };
+    expect(await up()).toBe(4 * MiB);
+    expect(await up("--colleagues-up", "none")).toBeNull();
+    await laptop.device.ask(["unmount", laptop.drive]);
+    await laptop.device.mount(laptop.url, laptop.drive, ["--colleagues-up", "4M"]);
+    await laptop.device.ask(["unmount", laptop.drive]);
+    await laptop.device.mount(laptop.url, laptop.drive, [...NETWORK, "--colleagues-up", "none"]);
+    expect(await up()).toBeNull();
     await bytesToRead(laptop, "three");
     const data = ["--data", sandbox.path("data")];
     const { devices } = await sandbox.device("admin").ask(["devices", ...data]);

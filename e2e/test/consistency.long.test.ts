@@ -60,6 +60,21 @@ test(
   FRESH_MS + 180_000,
 );
 
+test(
+  "fresh seeds of clients that serve each other's misses, and lie, show nothing",
+  async () => {
+    const seed = Date.now() % 1_000_000_000;
+    const powers = ["colleagues", "slowAgent", "unsent"] as const;
+    const reports = await simulated({ seed, count: Infinity, lastsMs: FRESH_MS, powers });
+    const failed = reports.filter(({ violations }) => violations.length > 0);
+    const bytes = reports.reduce((sum, { fromColleagues }) => sum + fromColleagues, 0);
+    console.info(`${reports.length} seeds from ${seed}, ${bytes} bytes of colleagues`);
+    expect(failed.map((each) => `RUNNEL_POWERS=${powers} ${each.seed}: ${each.violations.join("; ")}`)).toEqual([]);
+    expect(bytes).toBeGreaterThan(0);
+  },
+  FRESH_MS + 180_000,
+);
+
 test.each(MUTANTS.map(({ name }) => name))(
   "%s is noticed",
   async (mutant) => {

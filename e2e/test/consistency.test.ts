@@ -12,6 +12,7 @@ const FIRST_SEED = 1;
 const SEEDS = 50;
 const TWICE = 2;
 const ASYNC_SEEDS = 20;
+const COLLEAGUE_SEEDS = 2;
 /** All of them have begun by then, on a machine that has much else to do. */
 const BEGUN_MS = 900_000;
 const PLANS = fileURLToPath(new URL("plans/", import.meta.url));
@@ -51,6 +52,19 @@ test("the product has what the known faults replace", () => {
   // Applies them in this process, where nothing else of the product runs.
   for (const { name, apply } of MUTANTS) expect({ name, error: thrownBy(apply) }).toEqual({ name, error: undefined });
 });
+
+test(
+  "it is so where clients serve each other's misses, and some of them lie, stall and leave",
+  async () => {
+    const runs = { seed: FIRST_SEED, count: COLLEAGUE_SEEDS, lastsMs: BEGUN_MS, powers: ["colleagues"] as const };
+    const reports = await simulated(runs);
+    expect(reports).toHaveLength(COLLEAGUE_SEEDS);
+    expect(reports.every(({ fromColleagues }) => fromColleagues > 0)).toBe(true);
+    const failed = reports.filter(({ violations }) => violations.length > 0);
+    expect(failed.map(wordsOf)).toEqual([]);
+  },
+  BEGUN_MS + 100_000,
+);
 
 test(
   "it is so in mode async, where programs are answered before the server",

@@ -20,9 +20,11 @@ import type { Offer } from "./served-volume.ts";
 import type { ServedVolumes } from "./served-volumes.ts";
 import { OldFolders } from "./upload/old-folders.ts";
 import { type ServedServer, serve } from "./server.ts";
+import { NamedNetworks } from "./colleagues/named-networks.ts";
 import type { RunningServer, ServerSettings, VolumeSettings } from "./server-api.ts";
 
 export type { AdminRequest, AdminResult } from "./admin/messages.ts";
+export type { NetworkSettings } from "./colleagues/named-networks.ts";
 export type { OfferedVolume, RunningServer, ServerSettings, TlsSettings, VolumeSettings } from "./server-api.ts";
 
 /**
@@ -41,7 +43,8 @@ export async function startServer(settings: ServerSettings): Promise<RunningServ
   const { supplies = [] } = settings;
   const oldFolders =
     supplies.length === 0 ? undefined : await OldFolders.open(supplies, { disk, executor, clock, warn });
-  const volumeHost = { ...settings, clock, executor, disk, openMeta: openMeta(disk), oldFolders, warn };
+  const networks = new NamedNetworks(settings.networks);
+  const volumeHost = { ...settings, networks, clock, executor, disk, openMeta: openMeta(disk), oldFolders, warn };
   const toAdopt = new Set(settings.adopt);
   const adopted = new Set<string>();
   let served: ServedVolumes | undefined;
@@ -156,9 +159,19 @@ async function withAdmin(
 /** Settings that a person may want to know who changed, and when. */
 function recordedSettings(settings: ServerSettings): RecordedSettings {
   const { volumes, offer = [], host, port, tls, termMs, keepsOwners = false, user, connections } = settings;
+  const networks = settings.networks?.map(({ name, ranges }) => `${name}=${ranges.join(",")}`).join(" ");
   const certificate = tls?.given?.certificatePath ?? (tls === undefined ? "none" : "the server's own");
   const offered = offer.length === 0 ? undefined : offer.join(", ");
-  const values = { listen: `${host}:${port}`, offer: offered, certificate, termMs, keepsOwners, user, connections };
+  const values = {
+    listen: `${host}:${port}`,
+    offer: offered,
+    certificate,
+    termMs,
+    keepsOwners,
+    user,
+    connections,
+    networks,
+  };
   const said = Object.entries(values).filter(([, value]) => value !== undefined);
   return {
     volumes: Object.fromEntries(volumes.map(({ name, folder }) => [name, folder])),

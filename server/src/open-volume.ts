@@ -14,6 +14,7 @@ import type { VolumeSettings } from "./server-api.ts";
 import { ServingLock } from "./volume/serving-lock.ts";
 import { foundVolumeId, knowVolumeId, volumeId } from "./volume/volume-id.ts";
 import type { VolumeId } from "./volume/volume-id.ts";
+import type { NamedNetworks } from "./colleagues/named-networks.ts";
 import type { OldFolders } from "./upload/old-folders.ts";
 import { Volume } from "./volume/volume.ts";
 
@@ -30,6 +31,7 @@ export interface VolumeHost {
    */
   openMeta(folder: string, create: Creation | undefined): Promise<MetaStore>;
   oldFolders?: OldFolders | undefined;
+  networks?: NamedNetworks | undefined;
   warn(message: string, error?: unknown): void;
 }
 
@@ -110,6 +112,7 @@ export async function openVolume(
       hadClients,
       termMs: host.termMs ?? TIMING.leaseTermMs,
       oldFolders: host.oldFolders,
+      networks: host.networks,
       openMeta: (create) => host.openMeta(join(dataPath, "meta"), create),
       openEngine: () =>
         openFolderEngine({

@@ -1,5 +1,6 @@
 // Settings of a server, and the running server that comes of them.
 import type { Security } from "./auth/security.ts";
+import type { NetworkSettings } from "./colleagues/named-networks.ts";
 import type { Opener } from "./volume/openers.ts";
 
 export interface VolumeSettings {
@@ -16,6 +17,8 @@ export interface ServerSettings {
   offer?: readonly string[];
   /** Folders of which uploads need not bring what they have. */
   supplies?: readonly string[];
+  /** Networks whose clients are colleagues of each other, and of nobody else's (W196). */
+  networks?: readonly NetworkSettings[];
   /** Names of volumes whose folder is adopted at this start where it is not the volume's [F113]. */
   adopt?: readonly string[];
   host: string;

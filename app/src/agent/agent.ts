@@ -67,8 +67,10 @@ export interface AgentDeps {
 /** Settings of a mount that are the asker's; `cacheFolder` is followed to where it leads. */
 export type MountRequest = Omit<MountSettings, "stateFolder" | "replacesDead">;
 
-/** Settings that may change while the drive is there. */
-type ChangedSettings = Partial<Pick<MountSettings, "cacheBytes" | "isKept" | "colleagues" | "colleaguesUpBytes">>;
+/** Settings that may change while the drive is there; null: as is usual. */
+type ChangedSettings = Partial<Pick<MountSettings, "cacheBytes" | "isKept" | "colleagues">> & {
+  [Name in "colleaguesUpBytes" | "isMetered"]?: MountSettings[Name] | null;
+};
 
 /** Drives that ended, and what of them is kept here, and sent when they are mounted at the same place again. */
 export interface DrivesEnded extends Unsent {
@@ -256,8 +258,14 @@ export class Agent {
 
   /** Changes a drive's settings, for this mount and those after it. */
   change(mount: Mount, change: ChangedSettings): void {
-    Object.assign(mount.settings, change);
-    if (change.colleagues !== undefined) mount.colleaguesChanged();
+    const { colleaguesUpBytes, isMetered, ...others } = change;
+    const { settings } = mount;
+    Object.assign(settings, others);
+    if (colleaguesUpBytes === null) delete settings.colleaguesUpBytes;
+    else if (colleaguesUpBytes !== undefined) settings.colleaguesUpBytes = colleaguesUpBytes;
+    if (isMetered === null) delete settings.isMetered;
+    else if (isMetered !== undefined) settings.isMetered = isMetered;
+    if (change.colleagues !== undefined || isMetered !== undefined) mount.colleaguesChanged();
     this.#record();
   }
 
@@ -464,7 +472,8 @@ function placeOf({ settings: { url, mountpoint } }: WithSettings): MountRecord {
 
 function recordOf(mount: WithSettings): MountRecord {
   const { cacheFolder, cacheBytes, mapOwner, isAsync, unsentBytes, ...others } = mount.settings;
-  const { usesFsKit, usesNfs, secretPath, isKept, pause, pausedFolders, colleagues, colleaguesUpBytes } = others;
+  const { usesFsKit, usesNfs, secretPath, isKept, pause, pausedFolders, ...shared } = others;
+  const { colleagues, colleaguesUpBytes, isMetered } = shared;
   const modes = { mapOwner, isAsync, unsentBytes, usesFsKit, usesNfs };
   return {
     ...placeOf(mount),
@@ -478,6 +487,7 @@ function recordOf(mount: WithSettings): MountRecord {
       pausedFolders,
       colleagues,
       colleaguesUpBytes,
+      isMetered,
     },
   };
 }

@@ -54,6 +54,11 @@ export interface MountSettings {
   colleagues?: "off" | "network" | "everyone";
   /** Bytes a second that they get of this drive at the most; undefined: as much as the line takes. */
   colleaguesUpBytes?: number;
+  /**
+   * A person's word on the line that the drive uses: nothing is shared with colleagues over a metered one; undefined:
+   * as the system says. May change while the drive is there.
+   */
+  isMetered?: boolean;
   /** Mapped again after the agent has ended, until a person unmounts it. May change while the drive is there. */
   isKept?: boolean;
   /** Nothing crosses the line until it ends. May change while the drive is there. */

@@ -1,5 +1,12 @@
 import { describe, expect, test } from "@jest/globals";
-import { parseAddresses, parseConnections, parseListen, parseTerm, parseVolumes } from "../../src/cli/verbs/serve.ts";
+import {
+  parseAddresses,
+  parseConnections,
+  parseListen,
+  parseNetworks,
+  parseTerm,
+  parseVolumes,
+} from "../../src/cli/verbs/serve.ts";
 
 describe("where a server listens", () => {
   test.each<[string, string, number]>([
@@ -52,4 +59,13 @@ test("an address that browsers know the console by is HOST or HOST:PORT", () => 
   expect(parseAddresses(good)).toEqual(good);
   for (const typed of ["", "https://files", "files/", "files:port", "a b", "user@files"])
     expect(() => parseAddresses([typed])).toThrow(expect.objectContaining({ kind: "Invalid" }));
+});
+
+test("a network is a name and ranges of addresses", () => {
+  expect(parseNetworks(["berlin=10.1.0.0/16,203.0.113.7", "lab=2001:db8::/32"])).toEqual([
+    { name: "berlin", ranges: ["10.1.0.0/16", "203.0.113.7"] },
+    { name: "lab", ranges: ["2001:db8::/32"] },
+  ]);
+  for (const typed of ["", "berlin", "berlin=", "=10.0.0.0/8"])
+    expect(() => parseNetworks([typed])).toThrow(expect.objectContaining({ kind: "Invalid" }));
 });

@@ -4,6 +4,7 @@ import { RealClock, type RequestOf, SimulatedClock, checkRequest, encodeRecipe }
 import type { Cache } from "../../src/agent/cache/cache.ts";
 import { Colleagues, type DeviceAtHome } from "../../src/agent/colleagues/colleagues.ts";
 import { deviceAtHome } from "../../src/agent/colleagues/device-at-home.ts";
+import { MemoryCost } from "../../src/agent/control/host/line-cost/memory-cost.ts";
 import type { MountSettings } from "../../src/agent/mount.ts";
 import { Sources } from "../../src/agent/transfer/sources/sources.ts";
 import { CacheMachine } from "../cache/cache-machine.ts";
@@ -14,13 +15,15 @@ export const EPOCH = "e".repeat(32);
 const clock = new RealClock();
 const executor = inlineExecutor();
 
+export type SeatSettings = Pick<MountSettings, "colleagues" | "colleaguesUpBytes" | "isMetered">;
+
 export class Office {
   /** The server's clock, and that by which tickets are judged. */
   readonly clock = new SimulatedClock();
   readonly server = new FakeServer(this.clock, EPOCH);
   readonly seats: Seat[] = [];
 
-  async seat(name: string, settings: Pick<MountSettings, "colleagues" | "colleaguesUpBytes"> = ON): Promise<Seat> {
+  async seat(name: string, settings: SeatSettings = ON): Promise<Seat> {
     const seat = await Seat.open(this, name, { ...settings });
     this.seats.push(seat);
     return seat;
@@ -40,9 +43,11 @@ export class Seat {
   readonly machine: CacheMachine;
   readonly cache: Cache;
   readonly device: DeviceAtHome;
+  /** The line, as the system of the device says. */
+  readonly line = new MemoryCost();
   readonly colleagues: Colleagues;
   readonly sources: Sources;
-  readonly settings: Pick<MountSettings, "colleagues" | "colleaguesUpBytes">;
+  readonly settings: SeatSettings;
   isSuspended = false;
   isConnected = true;
   readonly #office: Office;
@@ -54,20 +59,21 @@ export class Seat {
     colleagues: (areThere: boolean): void => this.colleagues.areThere(areThere),
   };
 
-  private constructor(
-    office: Office,
-    name: string,
-    settings: Pick<MountSettings, "colleagues" | "colleaguesUpBytes">,
-    machine: CacheMachine,
-    cache: Cache,
-  ) {
+  private constructor(office: Office, name: string, settings: SeatSettings, machine: CacheMachine, cache: Cache) {
     this.#office = office;
     this.name = name;
     this.#listener.name = name;
     this.settings = settings;
     this.machine = machine;
     this.cache = cache;
-    this.device = deviceAtHome({ home: "/home", disk: machine.disk, clock, executor, software: "Runnel" });
+    this.device = deviceAtHome({
+      home: "/home",
+      disk: machine.disk,
+      clock,
+      executor,
+      software: "Runnel",
+      lineCost: this.line.cost,
+    });
     const log = (message: string): void => void this.said.push(message);
     this.sources = new Sources({ clock, executor, lateMs: () => 2_000, dropped: (_source, sentence) => log(sentence) });
     this.colleagues = new Colleagues({

@@ -52,7 +52,7 @@ async function watched(plan: Plan): Promise<Report> {
     heldApart: 0,
     stopsInFlight: 0,
   };
-  const nothing = { ...noCounts, fromKernels: 0, trace: "" };
+  const nothing = { ...noCounts, fromKernels: 0, fromColleagues: 0, trace: "" };
   const report: Report = { ...nothing, seed, violations: [], faults: [], problems: [] };
   watchdog.begins(report);
   try {

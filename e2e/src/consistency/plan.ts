@@ -1,6 +1,7 @@
 // The plan of a run: all that is to happen, so that a run that failed can be kept, and made smaller. The chance that
 // remains (jitter, bytes, the order of what happens at once) hangs on the plan's seed.
 import { SeededRandom } from "@runnel/shared";
+import { LIES, type Lie } from "./colleagues/hostile-offer.ts";
 
 /** `readNewest`: what another client's program changed last, or `path`. */
 export const DOINGS = [
@@ -89,6 +90,8 @@ export interface Plan {
   serverDiskMs?: number;
   outside?: OutsideStep[];
   followsUnsent?: boolean;
+  /** Clients are colleagues; some of them lie, in these ways. */
+  colleagues?: { hostile: number[]; lies: Lie[] };
   /** All clients are in mode async. */
   isAsync?: boolean;
   /** Clients are stopped, mostly, while they have something on its way. */
@@ -121,6 +124,8 @@ export interface PlanSettings {
   isAsync?: boolean;
   /** And each works in a folder of its own, mostly; or they take turns. */
   isApart?: boolean;
+  /** Ways in which hostile colleagues lie, where there are any. */
+  lies?: readonly Lie[];
   /** Powers in place of the usual ones. */
   powers?: readonly Power[];
 }
@@ -130,14 +135,27 @@ export interface PlanSettings {
  * the server write to the served folder. mapped: so that the system tells nobody. large: contents above a mebibyte.
  * slowAgent: agents get a fifth of a processor. unavailable: the served folder, or the server's own data, are not there
  * for a while. unsent: what a close failed with is followed. quiet: nothing fails, and programs of all clients make and
- * move the same few files.
+ * move the same few files. colleagues: clients serve each other's misses over a network of their own,
+ * and some of them lie.
  */
-export type Power = "verbs" | "outside" | "mapped" | "large" | "slowAgent" | "unavailable" | "unsent" | "quiet";
+export type Power =
+  | "verbs"
+  | "outside"
+  | "mapped"
+  | "large"
+  | "slowAgent"
+  | "unavailable"
+  | "unsent"
+  | "quiet"
+  | "colleagues";
 /** Powers that a plan has unless something else is asked for. */
 const POWERS: readonly Power[] = ["verbs", "outside", "large", "slowAgent", "unavailable", "unsent", "quiet"];
 /** Share of quiet plans among those that may be. */
 const QUIET_SHARE = 0.05;
 const QUIET_SEED = 0x5bd1e995;
+const COLLEAGUES_SEED = 0x27d4eb2f;
+/** Share of clients that lie to their colleagues. */
+const HOSTILE_SHARE = 0.4;
 const QUIET_SHARES: readonly (readonly [number, Step["do"]])[] = [
   [45, "create"],
   [60, "remove"],
@@ -262,7 +280,8 @@ function drawn(seed: number, settings: PlanSettings): Plan {
   if (powers.has("quiet") && (powers.size === 1 || new SeededRandom(seed ^ QUIET_SEED).coin(QUIET_SHARE)))
     return quietPlan(seed, random);
   if (!random.coin(UNAVAILABLE_SHARE)) powers.delete("unavailable");
-  const clients = settings.clients ?? (random.coin(0.15) ? 3 : 2);
+  const areColleagues = powers.has("colleagues");
+  const clients = settings.clients ?? (areColleagues || random.coin(0.15) ? 3 : 2);
   const onlyFault = settings.onlyFault ?? lastingFault(random, powers);
   const isLong = onlyFault === undefined && random.coin(0.05);
   // Names that nobody touches for some seconds are kept by kernels: they are not all to be busy.
@@ -291,7 +310,7 @@ function drawn(seed: number, settings: PlanSettings): Plan {
   const hows = OUTSIDE.filter((how) => how !== "mapped" || powers.has("mapped"));
   const hasOutside = powers.has("outside") && onlyFault === undefined && random.coin();
   const outside = hasOutside ? outsideOf(random, lastsMs, hows) : [];
-  const isLarge = settings.isLarge ?? (powers.has("large") && !isLong && random.coin(0.15));
+  const isLarge = settings.isLarge ?? (areColleagues || (powers.has("large") && !isLong && random.coin(0.15)));
   if (isLarge) enlarge(random, steps);
   if (settings.isEdited === true) editInstead(steps);
   if (settings.isSavedAnew === true) saveAnew(steps);
@@ -299,6 +318,7 @@ function drawn(seed: number, settings: PlanSettings): Plan {
     seed,
     ...(outside.length > 0 || isLarge ? { serverDiskMs: 1 + random.below(20) } : {}),
     ...(outside.length > 0 ? { outside } : {}),
+    ...(areColleagues ? { colleagues: colleaguesOf(seed, clients, settings.lies ?? LIES) } : {}),
     ...(powers.has("unsent") ? { followsUnsent: true } : {}),
     termMs: settings.termMs ?? (random.coin(0.7) && onlyFault !== "slowAgent" ? 5_000 : 20_000),
     clients: Array.from({ length: clients }, (_, index) => {
@@ -308,6 +328,12 @@ function drawn(seed: number, settings: PlanSettings): Plan {
     steps,
     faults,
   };
+}
+
+function colleaguesOf(seed: number, clients: number, lies: readonly Lie[]): NonNullable<Plan["colleagues"]> {
+  const random = new SeededRandom(seed ^ COLLEAGUES_SEED);
+  const hostile = Array.from({ length: clients }, (_, index) => index).filter(() => random.coin(HOSTILE_SHARE));
+  return { hostile, lies: [...lies] };
 }
 
 function quietPlan(seed: number, random: SeededRandom): Plan {

@@ -3,9 +3,10 @@ import { constants, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { inlineExecutor } from "@runnel/native";
 import type { Program } from "@runnel/native/drive";
-import { type DiskRoot, SeededRandom, SimulatedClock, SimulatedNetwork } from "@runnel/shared";
+import { type DiskRoot, SeededRandom, SimulatedClock, SimulatedNetwork, type VersionId } from "@runnel/shared";
 import type { MountStatus } from "@runnel/app/internals";
 import { type Verdict, check } from "./check/checker.ts";
+import { LocalNetwork } from "./colleagues/local-network.ts";
 import { HostileSource } from "./hostile-source.ts";
 import { givenUp, starvedBy } from "./check/starvation.ts";
 import { Faults } from "./faults.ts";
@@ -33,6 +34,8 @@ export interface Report extends Verdict {
   stopsInFlight: number;
   /** Names, attributes and pages that kernels answered by themselves. */
   fromKernels: number;
+  /** Bytes that clients had from each other. */
+  fromColleagues: number;
   /** Problems that agents and server noted down, and what status says of them at rest. */
   problems: string[];
   /** All that happened, line by line: equal for equal seeds. */
@@ -43,16 +46,23 @@ export interface Report extends Verdict {
 const CLOSE_MS = 150;
 /** A source of chance of its own, that other seeds stay what they are. */
 const HOSTILE_SEED = 0x61c88647;
+const CHANCE_SEED = 0x7feb352d;
+const LOCAL_SEED = 0x165667b1;
 /** Longer than all that an agent waits for before it tries again. */
 const REPAIR_MS = 240_000;
 
 export async function simulate(plan: Plan): Promise<Report> {
   const folder = mkdtempSync(join(memoryFolder(), "runnel-simulation-"));
+  // Colleagues choose by chance whom they ask.
+  const chance = new SeededRandom(plan.seed ^ CHANCE_SEED);
+  const { random } = Math;
+  Math.random = () => chance.below(2 ** 31) / 2 ** 31;
   const world = new World(plan, folder);
   try {
     return await world.run();
   } finally {
     world.end();
+    Math.random = random;
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -82,6 +92,8 @@ class World {
     const { clock } = this;
     this.random = new SeededRandom(plan.seed);
     const network = new SimulatedNetwork(clock, this.fork());
+    const local =
+      plan.colleagues === undefined ? undefined : new LocalNetwork(clock, new SeededRandom(plan.seed ^ LOCAL_SEED));
     this.server = new SimulatedServer(clock, network, plan.seed, plan.termMs);
     const { server } = this;
     this.history = new History(
@@ -100,7 +112,25 @@ class World {
           mayRot: hostile.coin(0.8),
           bytesOf: (version) => server.bytesOf(version),
         });
-      const parts = { clock, network, random: this.fork(), line, losesPower, isAsync, source };
+      const { colleagues } = plan;
+      const others =
+        colleagues === undefined || local === undefined
+          ? { source }
+          : {
+              colleagues: {
+                network: local,
+                ...(colleagues.hostile.includes(index)
+                  ? {
+                      hostile: {
+                        random: hostile,
+                        lies: colleagues.lies,
+                        bytesOf: (version: VersionId) => server.bytesOf(version),
+                      },
+                    }
+                  : {}),
+              },
+            };
+      const parts = { clock, network, random: this.fork(), line, losesPower, isAsync, ...others };
       return new SimulatedClient(`client${index}`, folder, parts);
     });
     const { serverDiskMs = 0 } = plan;
@@ -153,6 +183,7 @@ class World {
       heldApart: this.server.heldApart,
       stopsInFlight: this.faults.stopsInFlight,
       fromKernels: this.clients.reduce((sum, { fromKernel }) => sum + fromKernel, 0),
+      fromColleagues: this.clients.reduce((sum, each) => sum + each.fromColleagues, 0),
       trace: this.trace(),
     };
   }

@@ -2,7 +2,7 @@
 // before it. Killed, it starts again from what its disk holds.
 import { cpSync, existsSync, mkdirSync, readdirSync, statSync, truncateSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type ChunkSource, type Mount, openMountWith } from "@runnel/app/internals";
+import { type ChunkSource, type ColleagueSource, type Mount, type Offer, openMountWith } from "@runnel/app/internals";
 import { inlineExecutor } from "@runnel/native";
 import { type MemoryDrive, memoryDrive } from "@runnel/native/drive";
 import type { Channel, Link, SimulatedClock, SimulatedLine, SimulatedNetwork } from "@runnel/shared";
@@ -11,6 +11,8 @@ import { HostDisk } from "../simulation/host-disk.ts";
 import { LateLink } from "../simulation/late-link.ts";
 import { Machine, type Process } from "../simulation/machine.ts";
 import { ShadowDisk } from "../simulation/shadow-disk.ts";
+import { type HostileParts, makeHostile } from "./colleagues/hostile-offer.ts";
+import type { LocalNetwork, SimulatedDevice } from "./colleagues/local-network.ts";
 import { Kernel } from "./kernel/kernel.ts";
 import { tellLate } from "./late-drive.ts";
 import { SERVER_URL } from "../simulation/serve-folder.ts";
@@ -25,6 +27,7 @@ export interface RunningAgent {
   drive: MemoryDrive;
   kernel: Kernel;
   mount: Mount;
+  device?: SimulatedDevice;
   /** Rejects when the agent is killed: programs that use its drive are cut off (ENOTCONN). */
   ended: Promise<never>;
   end(): void;
@@ -41,6 +44,8 @@ export interface SimulatedClientParts {
   isAsync?: boolean;
   /** Makes a source of chunks for each of its mounts. */
   source?: () => ChunkSource;
+  /** Network over which its drives share what is cached with others. */
+  colleagues?: { network: LocalNetwork; hostile?: Omit<HostileParts, "cache" | "clock" | "leave"> };
 }
 
 /** Parts of a mount that are reached into here. */
@@ -48,6 +53,8 @@ interface Reached {
   deps: {
     session: { feed: Channel | undefined };
     changes: { saves(): ReadonlySet<unknown>; treeChanges(): ReadonlySet<unknown> };
+    cache: HostileParts["cache"];
+    colleagues: { offer: Offer; source: Pick<ColleagueSource, "broughtBytes"> };
   };
 }
 
@@ -68,6 +75,7 @@ export class SimulatedClient {
   private readonly shadow: ShadowDisk | undefined;
   private readonly isAsync: boolean;
   private readonly source: (() => ChunkSource) | undefined;
+  private readonly colleagues: SimulatedClientParts["colleagues"];
   /** The machine's disk, for all agents that run there. */
   readonly disk = { isFull: false, slowMs: 0 };
   /** Their drives still have files open. */
@@ -77,6 +85,7 @@ export class SimulatedClient {
     const { clock, network, random, line, losesPower } = parts;
     this.isAsync = parts.isAsync === true;
     this.source = parts.source;
+    this.colleagues = parts.colleagues;
     this.name = name;
     this.folder = folder;
     this.random = random;
@@ -98,6 +107,7 @@ export class SimulatedClient {
     const process = this.machine.process();
     // Now and then something small still fits.
     const isFull = (): boolean => this.disk.isFull && !random.coin(FITS);
+    const device = this.colleagues?.network.device(this.name, process, inlineExecutor());
     let drive: MemoryDrive | undefined;
     const disk = new HostDisk({
       process,
@@ -130,17 +140,23 @@ export class SimulatedClient {
         stateFolder: join(state, "state"),
         mapOwner: false,
         isAsync: this.isAsync,
+        ...(device === undefined ? {} : { colleagues: "everyone" }),
         ...(this.paused === undefined ? {} : { pausedFolders: this.paused }),
       },
-      { isReadOnly: false },
+      { isReadOnly: false, ...(device === undefined ? {} : { device }) },
     );
     if (drive === undefined) throw new Error("The mount made no drive.");
+    const hostile = this.colleagues?.hostile;
+    if (hostile !== undefined && device !== undefined) {
+      const { cache, colleagues } = (mount as unknown as Reached).deps;
+      makeHostile(colleagues.offer, { ...hostile, clock: process, cache, leave: () => device.cut() });
+    }
     if (this.source !== undefined) mount.sources.add(this.source());
     const { promise: ended, reject } = Promise.withResolvers<never>();
     ended.catch(() => {});
     const end = (): void => reject(new RunnelError("Interrupted", "use the drive", "The agent was killed."));
     const kernel = new Kernel(drive, process, new SeededRandom(random.below(2 ** 32)), isFull);
-    this.agent = { process, disk, drive, kernel, mount, ended, end };
+    this.agent = { process, disk, drive, kernel, mount, ...(device && { device }), ended, end };
   }
 
   /** Makes its line swallow everything until the function that this returns is called; so do others until theirs. */
@@ -246,6 +262,7 @@ export class SimulatedClient {
     this.paused = agent.mount.settings.pausedFolders;
     this.agent = undefined;
     agent.process.kill();
+    agent.device?.end();
     this.line.cut();
     this.former.push(agent);
     agent.end();
@@ -267,6 +284,15 @@ export class SimulatedClient {
       (sum, { kernel: { answered } }) => sum + answered.names + answered.attributes + answered.pages,
       0,
     );
+  }
+
+  /** Bytes that colleagues have brought to all agents. */
+  get fromColleagues(): number {
+    const agents = [...this.former, ...(this.agent === undefined ? [] : [this.agent])];
+    const counts = agents.flatMap(({ mount }) => [
+      ...(mount as unknown as Reached).deps.colleagues.source.broughtBytes.values(),
+    ]);
+    return counts.reduce((sum, bytes) => sum + bytes, 0);
   }
 
   /** The run is over. */

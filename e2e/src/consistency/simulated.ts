@@ -2,7 +2,7 @@
 // let go with its process.
 import { fileURLToPath } from "node:url";
 import { run as runChild } from "../harness/index.ts";
-import type { Fault, Plan } from "./plan.ts";
+import type { Fault, Plan, Power } from "./plan.ts";
 import type { Report } from "./simulate.ts";
 
 const MAIN = fileURLToPath(new URL("main.ts", import.meta.url));
@@ -24,6 +24,8 @@ export interface Runs {
   isAsync?: boolean;
   /** Only these faults happen, of the first client. */
   faults?: readonly Fault["kind"][];
+  /** Powers in place of the usual ones. */
+  powers?: readonly Power[];
 }
 
 /** Runs plans in processes of their own; only the digest of a report's trace comes back. */
@@ -35,6 +37,7 @@ export async function simulated({
   parallel = 1,
   isAsync,
   faults,
+  powers,
 }: Runs): Promise<Report[]> {
   const reports: Report[] = [];
   const untilMs = performance.now() + lastsMs;
@@ -49,6 +52,7 @@ export async function simulated({
       const args = [from, runs, Math.ceil(leftMs)].map(String);
       const mode = {
         ...(isAsync === true ? { RUNNEL_MODE: "async" } : {}),
+        ...(powers === undefined ? {} : { RUNNEL_POWERS: powers.join(",") }),
         ...(faults === undefined ? {} : { RUNNEL_FAULTS: faults.join(",") }),
       };
       const found = await run([...args, ...(mutant === undefined ? [] : [mutant])], leftMs, mode);

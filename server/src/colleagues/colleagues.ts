@@ -18,6 +18,7 @@ import {
   withoutSpans,
 } from "@runnel/shared";
 import { type ColleagueListener, Member, type MemberFacts, keyOf } from "./member.ts";
+import { NamedNetworks } from "./named-networks.ts";
 import { VersionShare } from "./version-share.ts";
 
 /** Versions of which something is known; of more the idle ones are looked for. */
@@ -38,10 +39,13 @@ export interface ColleaguesDeps {
   clock: Clock;
   epoch: string;
   recipe(version: VersionId): Promise<Recipe | undefined>;
+  /** Left out: none is named. */
+  networks?: NamedNetworks;
 }
 
 export class Colleagues {
   readonly #deps: ColleaguesDeps;
+  readonly #networks: NamedNetworks;
   #key: TicketKey | undefined;
   readonly #members = new Map<ColleagueListener, Member>();
   readonly #versions = new Map<string, VersionShare>();
@@ -53,6 +57,7 @@ export class Colleagues {
 
   constructor(deps: ColleaguesDeps) {
     this.#deps = deps;
+    this.#networks = deps.networks ?? new NamedNetworks();
   }
 
   /** @throws Invalid when nothing says where the client is; Busy when its device has announced itself too often. */
@@ -80,6 +85,7 @@ export class Colleagues {
     } else this.#mustBeFew(facts.device);
     const member = known ?? new Member(facts, listener, place, 0);
     member.place = place;
+    member.network = this.#networks.networkOf(facts.address, place.addresses);
     member.number = ++this.#lastNumber;
     this.#members.set(listener, member);
     member.others = [...this.#members.values()].filter(

@@ -26,6 +26,8 @@ export class Member {
   readonly facts: MemberFacts;
   readonly listener: ColleagueListener;
   place: ColleaguePlace;
+  /** Name of its network, where whoever runs the server names one that it is in. */
+  network: string | undefined;
   /** Number by which hints name it at this place. */
   number: number;
   /** Numbers of others that it was told who they are. */
@@ -80,8 +82,9 @@ export class Member {
   }
 
   /** They may meet: on one network, or where both want anybody. */
-  mayMeet({ facts, place }: Member): boolean {
-    if (isSameNetwork(this.facts.address, facts.address)) return true;
+  mayMeet({ facts, place, network }: Member): boolean {
+    const isNamed = this.network !== undefined || network !== undefined;
+    if (isNamed ? this.network === network : isSameNetwork(this.facts.address, facts.address)) return true;
     return this.place.reach === "everyone" && place.reach === "everyone";
   }
 }

@@ -4,6 +4,7 @@ import type { Clock, DiskRoot, Executor, Log, Recipe, Timer, VersionId } from "@
 import { ROOT_NODE, RunnelError, isRunnelError, openLog } from "@runnel/shared";
 import type { ContentEngine, ContentStore, SalvageReport } from "../content/content-store.ts";
 import { Colleagues } from "../colleagues/colleagues.ts";
+import type { NamedNetworks } from "../colleagues/named-networks.ts";
 import type { PlacesOf } from "../feed/ancestors.ts";
 import { type AttachedBefore, Feed } from "../feed/feed.ts";
 import type { Holder } from "../feed/holder.ts";
@@ -57,6 +58,8 @@ export interface VolumeDeps {
   stagedBytesMax?: number;
   /** Folders that a write may take chunks from. */
   oldFolders?: OldFolders | undefined;
+  /** Networks that whoever runs the server names. */
+  networks?: NamedNetworks | undefined;
   /**
    * The folder is the volume's no more: told once, after `open`. The volume is to be closed; what is in its log and not
    * applied waits there.
@@ -133,7 +136,12 @@ export class Volume {
     const { meta, content, feed } = this;
     this.laterChanges = new LaterChanges(meta);
     const recipe = (version: VersionId): Promise<Recipe | undefined> => this.recipes.get(version);
-    this.colleagues = new Colleagues({ clock: this.clock, epoch: this.epoch, recipe });
+    this.colleagues = new Colleagues({
+      clock: this.clock,
+      epoch: this.epoch,
+      recipe,
+      ...(deps.networks === undefined ? {} : { networks: deps.networks }),
+    });
     this.#history = opened.history;
     this.conflicts = new ClientConflicts({
       meta,

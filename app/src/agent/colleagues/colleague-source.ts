@@ -55,6 +55,8 @@ export interface ColleagueSourceDeps {
   software: string;
   session: Pick<Session, "inBackground">;
   dialerFor(fingerprint: string): Dialer;
+  /** While it says no the server is to bring all. */
+  isOpen(): boolean;
   log(message: string, error?: unknown): void;
 }
 
@@ -139,8 +141,9 @@ export class ColleagueSource implements ChunkSource {
     waitMs: number,
     signal: AbortSignal,
   ): Promise<Located> {
-    const { session, clock } = this.#deps;
+    const { session, clock, isOpen } = this.#deps;
     signal.throwIfAborted();
+    if (!isOpen()) return { ticket: undefined, hints: [], yours: [...wanted] };
     const nowMs = clock.bootMs();
     for (const [key, untilMs] of this.#away) if (untilMs <= nowMs) this.#away.delete(key);
     const without = [...this.#away.keys()]
@@ -185,7 +188,7 @@ export class ColleagueSource implements ChunkSource {
     try {
       const line = await this.#lineTo(hint, ending);
       for await (const run of line.getChunks(ticket, wanted, ending)) {
-        await this.#mustBeRight(content, run, hint);
+        await this.mustBeRight(content, run, hint);
         came.push({ from: run.from, count: run.count });
         this.broughtBytes.set(hint.name, (this.broughtBytes.get(hint.name) ?? 0) + run.bytes.length);
         await queue.put(run);
@@ -203,8 +206,8 @@ export class ColleagueSource implements ChunkSource {
     return came;
   }
 
-  /** @throws Corrupt */
-  async #mustBeRight({ recipe }: WantedContent, { from, count, bytes }: CameRun, { name }: Hint): Promise<void> {
+  /** @throws Corrupt when these are not the bytes of the version that the server has. */
+  async mustBeRight({ recipe }: WantedContent, { from, count, bytes }: CameRun, { name }: Hint): Promise<void> {
     if ((await wrongIn(bytes, sliceRecipe(recipe, from, from + count), this.#deps.executor)).length === 0) return;
     throw new RunnelError("Corrupt", "getChunks", `The colleague "${name}" sent other bytes than the server has.`);
   }

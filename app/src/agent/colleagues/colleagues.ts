@@ -1,13 +1,14 @@
 // A drive's colleagues: other devices that use the same volume, with which it shares what is in its cache (C2Cfs). Off
-// until a person wants it; nothing is given away while the drive is paused.
+// until a person wants it; nothing is given away while the drive is paused, nor asked while the line is metered.
 import { type Clock, type Dialer, type Executor, isRunnelError } from "@runnel/shared";
 import type { Cache } from "../cache/cache.ts";
+import type { Following, LineCost } from "../control/host/line-cost/line-cost.ts";
 import type { MountSettings } from "../mount.ts";
 import type { Sources } from "../transfer/sources/sources.ts";
 import type { Session } from "../wire/session.ts";
-import { Announcer } from "./announcer.ts";
+import { Announcer, type Place } from "./announcer.ts";
 import { ColleagueSource } from "./colleague-source.ts";
-import { type ColleagueDoor, ownAddresses } from "./door.ts";
+import type { ColleagueDoor } from "./door.ts";
 import { Offer } from "./offer.ts";
 import { UploadLimit } from "./upload-limit.ts";
 
@@ -18,10 +19,14 @@ export interface DeviceAtHome {
   key(): Promise<Uint8Array>;
   /** Dials whoever has that key, and shows this device's own. Only after `key`. */
   dialerFor(fingerprint: string): Dialer;
+  /** Addresses at which others may reach it. */
+  addresses(): string[];
+  /** The system's word on the line. */
+  lineCost: LineCost;
 }
 
 export interface ColleaguesDeps {
-  settings: Pick<MountSettings, "colleagues" | "colleaguesUpBytes">;
+  settings: Pick<MountSettings, "colleagues" | "colleaguesUpBytes" | "isMetered">;
   cache: Cache;
   clock: Clock;
   executor: Executor;
@@ -41,6 +46,8 @@ export class Colleagues {
   readonly #announcer: Announcer;
   #isClosed = false;
   #asked: Disposable | undefined;
+  /** The system's word on the line, while it counts. */
+  #following: Following | undefined;
   #turn: Promise<void> = Promise.resolve();
 
   constructor(deps: ColleaguesDeps) {
@@ -56,6 +63,7 @@ export class Colleagues {
     });
     this.source = new ColleagueSource({
       ...deps,
+      isOpen: () => this.#isOn,
       dialerFor: (fingerprint) => {
         if (deps.device === undefined) throw new Error("there is no device to dial from");
         return deps.device.dialerFor(fingerprint);
@@ -74,9 +82,15 @@ export class Colleagues {
 
   /** Asks colleagues from now on, or no more: without any a download is as it is without this file. */
   areThere(areThere: boolean): void {
-    if (areThere === (this.#asked !== undefined)) return;
+    const asks = areThere && this.#isOn;
+    if (asks === (this.#asked !== undefined)) return;
     this.#asked?.[Symbol.dispose]();
-    this.#asked = areThere ? this.#deps.sources.add(this.source) : undefined;
+    this.#asked = asks ? this.#deps.sources.add(this.source) : undefined;
+  }
+
+  /** They are wanted, and rest since the line is metered. */
+  get restsForLine(): boolean {
+    return this.#isWanted && this.#isMetered;
   }
 
   /** Resolves when all that the settings said is done. */
@@ -110,32 +124,56 @@ export class Colleagues {
     this.source.close();
     this.changed();
     await this.#turn;
+    this.#following?.[Symbol.dispose]();
+  }
+
+  get #isWanted(): boolean {
+    const { settings, device } = this.#deps;
+    const isOf = settings.colleagues === "network" || settings.colleagues === "everyone";
+    return isOf && device !== undefined && !this.#isClosed;
+  }
+
+  get #isMetered(): boolean {
+    const { settings, device } = this.#deps;
+    return settings.isMetered ?? device?.lineCost.isMetered ?? false;
   }
 
   get #isOn(): boolean {
-    const { settings, session, device } = this.#deps;
-    const isWanted = settings.colleagues === "network" || settings.colleagues === "everyone";
-    return isWanted && device !== undefined && !this.#isClosed && !session.isSuspended;
+    return this.#isWanted && !this.#deps.session.isSuspended && !this.#isMetered;
+  }
+
+  /** Follows what the system says of the line for as long as that counts. */
+  async #followLine({ lineCost }: DeviceAtHome): Promise<void> {
+    if (this.#isWanted && this.#deps.settings.isMetered === undefined) {
+      this.#following ??= lineCost.follow(() => this.changed());
+      await this.#following.answered;
+    } else {
+      this.#following?.[Symbol.dispose]();
+      this.#following = undefined;
+    }
   }
 
   async #follow(): Promise<void> {
     const { settings, device } = this.#deps;
     if (device === undefined) return;
+    await this.#followLine(device);
     const { colleagues: reach } = settings;
     if (!this.#isOn || reach === undefined || reach === "off") {
       this.areThere(false);
+      this.source.close();
       await device.door.close(this.offer);
-      if (this.#announcer.isKnown) await this.#announce({ key: await device.key(), port: 0, reach: "network" });
+      if (this.#announcer.isKnown)
+        await this.#announce({ key: await device.key(), port: 0, addresses: [], reach: "network" });
       return;
     }
     if (!this.#announcer.canAnnounce) return;
     const key = await device.key();
-    await this.#announce({ key, port: await device.door.open(this.offer), reach });
+    await this.#announce({ key, port: await device.door.open(this.offer), addresses: device.addresses(), reach });
   }
 
-  async #announce(place: { key: Uint8Array; port: number; reach: "network" | "everyone" }): Promise<void> {
+  async #announce(place: Place): Promise<void> {
     try {
-      await this.#announcer.announce({ ...place, addresses: place.port === 0 ? [] : ownAddresses() });
+      await this.#announcer.announce(place);
     } catch (error) {
       // It is said again with the next connection.
       if (!isRunnelError(error, "Unreachable")) throw error;

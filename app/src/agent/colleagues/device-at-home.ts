@@ -12,8 +12,10 @@ import {
   fingerprintOf,
   ownIdentity,
 } from "@runnel/shared";
+import type { LineCost } from "../control/host/line-cost/line-cost.ts";
+import { thisLineCost } from "../control/host/line-cost/this-line-cost.ts";
 import type { DeviceAtHome } from "./colleagues.ts";
-import { ColleagueDoor } from "./door.ts";
+import { ColleagueDoor, ownAddresses } from "./door.ts";
 
 const FOLDER = "identity";
 const PRIVATE_MODE = 0o700;
@@ -26,9 +28,11 @@ export interface DeviceDeps {
   clock: Clock;
   executor: Executor;
   software: string;
+  /** Left out: as this system says. */
+  lineCost?: LineCost;
 }
 
-export function deviceAtHome({ home, disk, clock, executor, software }: DeviceDeps): DeviceAtHome {
+export function deviceAtHome({ home, disk, clock, executor, software, lineCost }: DeviceDeps): DeviceAtHome {
   let made: Promise<TlsIdentity> | undefined;
   let own: TlsIdentity | undefined;
   const make = async (): Promise<TlsIdentity> => {
@@ -54,6 +58,8 @@ export function deviceAtHome({ home, disk, clock, executor, software }: DeviceDe
       const { certificate } = await identity();
       return new Uint8Array(Buffer.from(fingerprintOf(new X509Certificate(certificate)), "base64url"));
     },
+    addresses: ownAddresses,
+    lineCost: lineCost ?? thisLineCost(clock),
     dialerFor: (fingerprint) => new WsDialer(() => ({ fingerprint, proxy: "direct", own })),
   };
 }

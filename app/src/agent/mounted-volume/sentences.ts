@@ -26,6 +26,11 @@ export function foldersPaused(paused: readonly FolderPauseStatus[]): string {
     : ` ${paused.length} folders and files are paused.`;
 }
 
+/** A sentence about colleagues who are wanted, with a space before it. */
+export function colleaguesRest(restsForLine: boolean): string {
+  return restsForLine ? " Nothing is shared with colleagues: the line is metered." : "";
+}
+
 /** `refusal`: why the server does not let this device in. */
 export function sentenceOf(
   state: MountStatus["state"],

@@ -9,9 +9,10 @@ import type { Saves } from "../drive/saving/saves.ts";
 import type { UnsentSaves } from "../drive/saving/unsent.ts";
 import type { FullDisks } from "../full-disks.ts";
 import type { Session } from "../wire/session.ts";
+import type { Colleagues } from "../colleagues/colleagues.ts";
 import type { Conflicts } from "./conflicts.ts";
 import type { Incidents } from "./incidents.ts";
-import { foldersPaused, pausedSentence, rightChanged, sentenceOf } from "./sentences.ts";
+import { colleaguesRest, foldersPaused, pausedSentence, rightChanged, sentenceOf } from "./sentences.ts";
 import type { MountDeps } from "./mount-deps.ts";
 
 export interface StatusDeps extends Pick<
@@ -29,6 +30,7 @@ export interface StatusDeps extends Pick<
   folderPauses: Pick<FolderPauses, "status">;
   incidents: Incidents;
   conflicts: Conflicts;
+  colleagues: Pick<Colleagues, "restsForLine">;
   epoch(): string;
 }
 
@@ -43,6 +45,7 @@ export async function statusOf(deps: StatusDeps, asksServer: boolean): Promise<M
   const pausedFolders = deps.folderPauses.status();
   const mode = settings.isAsync ? "async" : "sync";
   const waiting = { unsentFiles: unsent.length, unsentNames };
+  const rest = colleaguesRest(deps.colleagues.restsForLine);
   const state = session.isResponsive ? (facts?.isWhole === true ? "connected" : "listing") : "offline";
   return {
     url: settings.url,
@@ -56,7 +59,7 @@ export async function statusOf(deps: StatusDeps, asksServer: boolean): Promise<M
     pausedFolders,
     sentence:
       pause === null
-        ? `${sentenceOf(state, waiting, session.refusal, isReadOnly)}${foldersPaused(pausedFolders)}`
+        ? `${sentenceOf(state, waiting, session.refusal, isReadOnly)}${foldersPaused(pausedFolders)}${rest}`
         : pausedSentence(pause.until, { mode, ...waiting }),
     epoch: deps.epoch(),
     seq: facts?.seq ?? 0,

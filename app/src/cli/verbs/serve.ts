@@ -2,7 +2,7 @@
 import { flushCompileCache } from "node:module";
 import { hostname } from "node:os";
 import { LIMITS, RunnelError, isLoopback, keepHeapSmall } from "@runnel/shared/base";
-import type { ServerSettings, VolumeSettings } from "@runnel/server";
+import type { NetworkSettings, ServerSettings, VolumeSettings } from "@runnel/server";
 import type { Command } from "commander";
 import { AgentHome } from "../../agent/control/index.ts";
 import type { Output } from "../output.ts";
@@ -66,6 +66,10 @@ export function addServe(program: Command, output: Output): void {
       "--address <host...>",
       "a name or address, HOST or HOST:PORT, by which browsers reach the console, where this machine does not know it",
     )
+    .option(
+      "--network <name=ranges...>",
+      "addresses that belong together, for colleagues: berlin=10.1.0.0/16,203.0.113.7; may be given again (default: guessed)",
+    )
     .option("--connections <count>", "how many there may be at once", String(LIMITS.connections))
     .action(async (options: ServeOptions) => {
       const { volume = [], offer = [], supply = [] } = options;
@@ -77,6 +81,7 @@ export function addServe(program: Command, output: Output): void {
           volumes: parseVolumes(volume),
           offer: offer.map((folder) => absolutePath(folder)),
           ...(supply.length === 0 ? {} : { supplies: supply.map((folder) => absolutePath(folder)) }),
+          ...(options.network === undefined ? {} : { networks: parseNetworks(options.network) }),
           ...(options.adopt === undefined ? {} : { adopt: options.adopt }),
           ...listen,
           ...securityOf(listen.host, options),
@@ -106,6 +111,7 @@ interface ServeOptions {
   data?: string;
   leaseTerm: string;
   connections: string;
+  network?: string[];
   address?: string[];
   user?: string;
   keepOwners?: true;
@@ -199,6 +205,16 @@ export function parseVolumes(typed: readonly string[]): VolumeSettings[] {
     if (name === undefined || folder === undefined)
       throw invalid(`${text} names no volume. Write NAME=FOLDER: docs=/srv/docs.`);
     return { name, folder: absolutePath(folder) };
+  });
+}
+
+/** NAME=RANGE,RANGE; which names and ranges will do is the server's to say. @throws RunnelError Invalid */
+export function parseNetworks(typed: readonly string[]): NetworkSettings[] {
+  return typed.map((text) => {
+    const [, name, ranges] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
+    if (name === undefined || ranges === undefined)
+      throw invalid(`${text} names no network. Write NAME=ADDRESS/BITS: berlin=10.1.0.0/16.`);
+    return { name, ranges: ranges.split(",") };
   });
 }
 

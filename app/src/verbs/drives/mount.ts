@@ -5,6 +5,7 @@ import { volumeUrl } from "../../agent/control/volume-url.ts";
 import type { Mount } from "../../agent/mount.ts";
 import { MountStatus } from "../../agent/mount-status.ts";
 import { askAgent } from "../../cli/agent-connection.ts";
+import { COLLEAGUES_UP, type ColleagueOptions, METERED, askedOfColleagues } from "../../cli/colleague-options.ts";
 import { parseSize } from "../../cli/size.ts";
 import { absolutePath, addVerb } from "../../cli/verb.ts";
 import { notFromPage, text } from "../schemas.ts";
@@ -12,6 +13,10 @@ import { agentVerb } from "../verb.ts";
 
 /** Devices that a drive may share its cache with. */
 export const COLLEAGUES = ["off", "network", "everyone"] as const;
+
+/** Bytes a second; null: as much as the line takes. */
+export const colleaguesUp = z.int().min(1).nullable().optional();
+export const metered = z.boolean().nullable().optional();
 
 export const mountSchemas = {
   asks: z.object({
@@ -33,7 +38,9 @@ export const mountSchemas = {
     /** Share what is cached with other devices that use the volume; undefined: as before, at first not. */
     colleagues: z.enum(COLLEAGUES).optional(),
     /** Bytes a second that they get at the most. */
-    colleaguesUpBytes: z.int().min(1).optional(),
+    colleaguesUpBytes: colleaguesUp,
+    /** A person's word on the line, or null: the system's. */
+    isMetered: metered,
     /** Map it again after the agent has ended; undefined: as before, at first not. */
     keep: z.boolean().optional(),
   }),
@@ -43,13 +50,13 @@ export const mountSchemas = {
 /** Bytes that cached contents may take unless a person says otherwise. */
 const CACHE_BYTES = 20 * 1024 ** 3;
 
-interface MountOptions extends Omit<
-  z.input<typeof mountSchemas.asks>,
-  "url" | "mountpoint" | "cacheBytes" | "unsentBytes" | "usesFsKit" | "usesNfs" | "colleaguesUpBytes"
-> {
+/** Options by other names than what an agent is asked. */
+type Renamed = "cacheBytes" | "unsentBytes" | "usesFsKit" | "usesNfs" | "colleaguesUpBytes" | "isMetered";
+
+interface MountOptions
+  extends Omit<z.input<typeof mountSchemas.asks>, "url" | "mountpoint" | Renamed>, ColleagueOptions {
   cacheSize?: number;
   unsentSize?: number;
-  colleaguesUp?: number;
   fskit?: boolean;
   nfs?: boolean;
 }
@@ -87,7 +94,8 @@ export const mount = agentVerb(mountSchemas, {
           .createOption("--colleagues <who>", "share what is cached with others who use the volume (default: off)")
           .choices(COLLEAGUES),
       )
-      .option("--colleagues-up <size>", "how much they get a second at the most: 500K, 5M (default: all)", parseSize)
+      .option(...COLLEAGUES_UP)
+      .option(...METERED)
       .option("--keep", "map it again after a restart, with the desktop app or runnel reconnect, until you unmount it")
       .option("--map-owner", "show everything as yours, whoever owns it on the server (default, but for root)")
       .option("--no-map-owner", "show the owners that the server has")
@@ -103,8 +111,8 @@ export const mount = agentVerb(mountSchemas, {
       )
       .action(async (url: string, mountpoint: string, options: MountOptions) => {
         const { cacheSize: cacheBytes, unsentSize: unsentBytes, fskit: usesFsKit, nfs: usesNfs, ...rest } = options;
-        const { colleaguesUp: colleaguesUpBytes, ...others } = rest;
-        const asked = { url, mountpoint, cacheBytes, unsentBytes, usesFsKit, usesNfs, colleaguesUpBytes, ...others };
+        const own = { url, mountpoint, cacheBytes, unsentBytes, usesFsKit, usesNfs };
+        const asked = { ...rest, ...own, ...askedOfColleagues(rest) };
         const result = await askAgent("mount", mountSchemas, asked);
         output.result(result, () => mountedLines(result.mount));
       });
@@ -124,7 +132,10 @@ export async function mountAsAsked(agent: Agent, asked: z.output<typeof mountSch
   const secretPath = secret ?? before?.secretPath;
   const unsentBytes = asked.unsentBytes ?? before?.unsentBytes;
   const colleagues = asked.colleagues ?? before?.colleagues;
-  const colleaguesUpBytes = asked.colleaguesUpBytes ?? before?.colleaguesUpBytes;
+  const orBefore = <T>(now: T | null | undefined, then: T | undefined): T | undefined =>
+    now === null ? undefined : (now ?? then);
+  const colleaguesUpBytes = orBefore(asked.colleaguesUpBytes, before?.colleaguesUpBytes);
+  const isMetered = orBefore(asked.isMetered, before?.isMetered);
   return agent.mount({
     url,
     mountpoint,
@@ -139,6 +150,7 @@ export async function mountAsAsked(agent: Agent, asked: z.output<typeof mountSch
     ...(unsentBytes === undefined ? {} : { unsentBytes }),
     ...(colleagues === undefined ? {} : { colleagues }),
     ...(colleaguesUpBytes === undefined ? {} : { colleaguesUpBytes }),
+    ...(isMetered === undefined ? {} : { isMetered }),
     ...(before?.pause === undefined ? {} : { pause: before.pause }),
     ...(before?.pausedFolders === undefined ? {} : { pausedFolders: before.pausedFolders }),
   });

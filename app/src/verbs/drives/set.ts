@@ -3,11 +3,12 @@ import { RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 import { askAgent } from "../../cli/agent-connection.ts";
 import { formatBytes } from "../../cli/format.ts";
+import { COLLEAGUES_UP, type ColleagueOptions, METERED, askedOfColleagues } from "../../cli/colleague-options.ts";
 import { parseSize } from "../../cli/size.ts";
 import { absolutePath, addVerb } from "../../cli/verb.ts";
 import { count, Place, text } from "../schemas.ts";
 import { agentVerb } from "../verb.ts";
-import { COLLEAGUES } from "./mount.ts";
+import { COLLEAGUES, colleaguesUp, metered } from "./mount.ts";
 
 /** A cache that is smaller cannot hold what one read brings. */
 const CACHE_BYTES_MIN = 1024 ** 2;
@@ -18,7 +19,8 @@ const schemas = {
     cacheBytes: z.int().min(CACHE_BYTES_MIN).optional(),
     keep: z.boolean().optional(),
     colleagues: z.enum(COLLEAGUES).optional(),
-    colleaguesUpBytes: z.int().min(1).optional(),
+    colleaguesUpBytes: colleaguesUp,
+    isMetered: metered,
   }),
   gives: z.object({
     drive: Place.extend({
@@ -27,15 +29,16 @@ const schemas = {
       colleagues: z.enum(COLLEAGUES),
       /** Null: as much as the line takes. */
       colleaguesUpBytes: count.nullable(),
+      /** Null: as the system says. */
+      isMetered: z.boolean().nullable(),
     }),
   }),
 };
 
-interface SetOptions {
+interface SetOptions extends ColleagueOptions {
   cacheSize?: number;
   keep?: boolean;
   colleagues?: (typeof COLLEAGUES)[number];
-  colleaguesUp?: number;
 }
 
 const COLLEAGUES_WORDS = {
@@ -46,13 +49,14 @@ const COLLEAGUES_WORDS = {
 
 export const set = agentVerb(schemas, {
   pageAsks: schemas.asks,
-  async handle(agent, { mountpoint, cacheBytes, keep: isKept, colleagues, colleaguesUpBytes }) {
+  async handle(agent, { mountpoint, cacheBytes, keep: isKept, ...others }) {
     const mount = await agent.mountAt("set", mountpoint);
     agent.change(mount, {
       ...(cacheBytes === undefined ? {} : { cacheBytes }),
       ...(isKept === undefined ? {} : { isKept }),
-      ...(colleagues === undefined ? {} : { colleagues }),
-      ...(colleaguesUpBytes === undefined ? {} : { colleaguesUpBytes }),
+      ...(others.colleagues === undefined ? {} : { colleagues: others.colleagues }),
+      ...(others.colleaguesUpBytes === undefined ? {} : { colleaguesUpBytes: others.colleaguesUpBytes }),
+      ...(others.isMetered === undefined ? {} : { isMetered: others.isMetered }),
     });
     const { url, ...settings } = mount.settings;
     return {
@@ -63,6 +67,7 @@ export const set = agentVerb(schemas, {
         isKept: settings.isKept === true,
         colleagues: settings.colleagues ?? ("off" as const),
         colleaguesUpBytes: settings.colleaguesUpBytes ?? null,
+        isMetered: settings.isMetered ?? null,
       },
     };
   },
@@ -82,17 +87,20 @@ export const set = agentVerb(schemas, {
           .createOption("--colleagues <who>", "share what is cached with others who use the volume, or do not")
           .choices(COLLEAGUES),
       )
-      .option("--colleagues-up <size>", "how much they get a second at the most: 500K, 5M", parseSize)
-      .action(async (mountpoint: string, { cacheSize: cacheBytes, colleaguesUp, ...others }: SetOptions) => {
+      .option(...COLLEAGUES_UP)
+      .option(...METERED)
+      .action(async (mountpoint: string, options: SetOptions) => {
+        const { cacheSize: cacheBytes, keep, colleagues: reach } = options;
         if (cacheBytes !== undefined && cacheBytes < CACHE_BYTES_MIN)
           throw new RunnelError("Invalid", "set", "A cache takes 1M at least.");
         const result = await askAgent("set", schemas, {
           mountpoint,
           cacheBytes,
-          colleaguesUpBytes: colleaguesUp,
-          ...others,
+          keep,
+          colleagues: reach,
+          ...askedOfColleagues(options),
         });
-        const { cacheLimitBytes, isKept, colleagues, colleaguesUpBytes } = result.drive;
+        const { cacheLimitBytes, isKept, colleagues, colleaguesUpBytes, isMetered } = result.drive;
         output.result(result, () => [
           `${result.drive.mountpoint}: cached contents may take ${formatBytes(cacheLimitBytes)}.`,
           isKept ? "It is mapped again after a restart." : "It is not mapped again after a restart.",
@@ -100,6 +108,9 @@ export const set = agentVerb(schemas, {
           ...(colleagues === "off" || colleaguesUpBytes === null
             ? []
             : [`They get ${formatBytes(colleaguesUpBytes)} a second of it at the most.`]),
+          ...(isMetered === null
+            ? []
+            : [isMetered ? "Its line is metered, you said." : "Its line is not metered, you said."]),
         ]);
       });
   },

@@ -17,6 +17,7 @@ import type { Change, Clock, NodeState } from "@runnel/shared";
 import { RunnelError, sleep } from "@runnel/shared";
 import { Process } from "../../simulation/machine.ts";
 import { ASYNC_MUTANTS } from "./async-mutants.ts";
+import { COLLEAGUE_MUTANTS } from "./colleague-mutants.ts";
 import { CONTENT_MUTANTS } from "./content-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { replace } from "./replace.ts";
@@ -239,4 +240,5 @@ export const MUTANTS: readonly Mutant[] = [
   },
   ...CONTENT_MUTANTS,
   ...ASYNC_MUTANTS,
+  ...COLLEAGUE_MUTANTS,
 ];

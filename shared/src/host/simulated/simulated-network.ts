@@ -45,9 +45,14 @@ export class SimulatedNetwork implements Acceptor {
     };
   }
 
+  /** Breaks the links of whoever listens there. */
+  cut(port: number): void {
+    for (const link of this.#listening.get(port)?.links ?? []) link.cut();
+  }
+
   /** The process that listens there is killed: its links break. */
   kill(port: number): void {
-    for (const link of this.#listening.get(port)?.links ?? []) link.cut();
+    this.cut(port);
     this.#listening.delete(port);
   }
 

@@ -43,6 +43,7 @@ const MountOptions = z.object({
   secretPath: z.string().optional(),
   colleagues: z.enum(["off", "network", "everyone"]).optional(),
   colleaguesUpBytes: z.number().optional(),
+  isMetered: z.boolean().optional(),
   pause: Pause.optional(),
   pausedFolders: z.array(FolderPause).readonly().optional(),
 });
