@@ -171,6 +171,14 @@ export const LIMITS = {
   colleagueConnections: 64,
   deviceColleagueConnections: 8,
   colleagueRequests: 8,
+  /** A mail that a relay takes; parts of one by reference, and what says of which it is. */
+  mailBytes: 1024 * MiB,
+  mailParts: 64,
+  mailReferenceBytes: 16 * KiB,
+  /** Connections of a relay at once, recipients of a mail, and an answer of the next hop. */
+  mailConnections: 64,
+  mailRecipients: 1000,
+  mailReplyBytes: 16 * KiB,
 } as const;
 
 /** Lease terms and timings of the protocol, milliseconds. Settings may override those of a server. */

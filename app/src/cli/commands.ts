@@ -40,6 +40,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   put: async () => commandOf((await import("../verbs/objects/put.ts")).putVerb),
   get: async () => commandOf((await import("../verbs/objects/get.ts")).get),
   cp: async () => commandOf((await import("../verbs/objects/copy.ts")).copy),
+  "mail-relay": async () => (await import("./verbs/mail-relay.ts")).addMailRelay,
   pin: async () => commandOf((await import("../verbs/pins/pin.ts")).pin),
   unpin: async () => commandOf((await import("../verbs/pins/unpin.ts")).unpin),
   evict: async () => commandOf((await import("../verbs/pins/evict.ts")).evict),

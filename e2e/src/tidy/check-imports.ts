@@ -69,6 +69,7 @@ export const SINGLE_FOLDER: readonly { module: RegExp; shown: string; folders: r
     shown: "node:fs",
     folders: ["host/", "app/bin/", "native/src/", "server/src/meta/", "app/src/agent/replica/"],
   },
+  { module: /^smtp-server$/, shown: "smtp-server", folders: ["app/src/mail/host/"] },
   { module: /^electron(\/|$)/, shown: "electron", folders: ["app/src/main/electron/"] },
   { module: /^napi\.h$|^node_api\.h$/, shown: "napi.h", folders: ["native/src/bridge/"] },
   { module: /^fuse(3\/|_)|^fuse\.h$/, shown: "libfuse's headers", folders: ["native/src/drive/fuse/"] },

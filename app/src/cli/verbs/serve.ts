@@ -5,6 +5,7 @@ import { LIMITS, RunnelError, isLoopback, keepHeapSmall } from "@runnel/shared/b
 import type { NetworkSettings, ServerSettings, VolumeSettings } from "@runnel/server";
 import type { Command } from "commander";
 import { AgentHome } from "../../agent/control/index.ts";
+import { endOfService } from "../end-of-service.ts";
 import type { Output } from "../output.ts";
 import { absolutePath, addVerb } from "../verb.ts";
 
@@ -13,7 +14,6 @@ const PORT_MAX = 65_535;
 const TERM_SECONDS_DEFAULT = 20;
 const TERM_SECONDS_MAX = 600;
 const CONNECTIONS_MAX = 100_000;
-const EXIT_CODE_SECOND_SIGNAL = 1;
 const ROOT_WARNING =
   "The server runs as root. It makes no set-uid files, devices or other users' files for clients; safer still is a user of its own: --user NAME.";
 
@@ -176,26 +176,6 @@ function consoleLines(url: string | undefined, setUpLink: string | undefined, is
   if (setUpLink !== undefined) return [`Set the console up in your browser: ${setUpLink}`];
   if (url !== undefined) return [`The console: ${url}`];
   return isThere ? ["Look after it in your browser: runnel console"] : [];
-}
-
-/**
- * Resolves at the first signal, or when the program that started this one with a channel is gone. A second signal ends
- * the process.
- */
-function endOfService(): Promise<void> {
-  return new Promise((done) => {
-    let isAsked = false;
-    const ask = (): void => {
-      if (isAsked) process.exit(EXIT_CODE_SECOND_SIGNAL);
-      isAsked = true;
-      if (process.connected) process.disconnect();
-      done();
-    };
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, ask);
-    process.once("disconnect", () => {
-      if (!isAsked) ask();
-    });
-  });
 }
 
 /** NAME=FOLDER; which names and folders will do is the server's to say. @throws RunnelError Invalid */

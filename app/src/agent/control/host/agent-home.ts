@@ -13,6 +13,7 @@
 //     identity/     key and certificate by which colleagues know this device, once a drive has wanted any
 //     unmounted/ID/ the same, and a cache, of a volume that no drive shows and that was put into, got or copied from
 //     spool/        what programs put that is no file, until it is put
+//     mail/PLACE/   mails of a relay that listens at PLACE, until they are answered
 //     page/         what a browser is started with, while its ticket is good
 //     server/       data of `runnel serve`, unless it says otherwise
 /* oxlint-disable node/no-sync -- small files, when the agent starts or ends and when a person mounts */
@@ -85,6 +86,7 @@ export class AgentHome {
   readonly serverFolder: string;
   readonly pageFolder: string;
   readonly spoolFolder: string;
+  readonly mailFolder: string;
   readonly #environment: Environment;
 
   constructor(folder: string = homeFolder(), environment: Environment = process.env) {
@@ -98,6 +100,7 @@ export class AgentHome {
     this.serverFolder = join(folder, "server");
     this.pageFolder = join(folder, "page");
     this.spoolFolder = join(folder, "spool");
+    this.mailFolder = join(folder, "mail");
     this.#environment = environment;
   }
 
