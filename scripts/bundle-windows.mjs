@@ -75,7 +75,8 @@ export async function bundleForWindows(folder, node = ensureWindowsNode(), versi
     platform: "node",
     format: "esm",
     target: "node22",
-    external: ["better-sqlite3"],
+    // x11: dbus-next asks for it where there is no address of a bus.
+    external: ["better-sqlite3", "x11"],
     banner: { js: COMMON_JS },
     plugins: version === undefined ? [] : [ofVersion(version)],
     logLevel: "warning",

@@ -57,7 +57,9 @@ describe("the tree that is packed", () => {
     const counted = stdout
       .split("\n")
       .map((path) => path.slice(ROOT.length + 1))
-      .filter((path) => path.startsWith("node_modules/") && !path.startsWith("node_modules/@runnel/"));
+      .filter((path) => path.startsWith("node_modules/") && !path.startsWith("node_modules/@runnel/"))
+      // Empty stand-ins of scripts/ take the place of what no part of the product asks for.
+      .filter((path) => !lstatSync(join(ROOT, path)).isSymbolicLink());
     expect(shippedPackages(ROOT)).toEqual([...new Set(counted)].toSorted());
     const packed = [...tree.keys()].flatMap(
       (path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\/package\.json$/.exec(path)?.[1] ?? [],
@@ -75,7 +77,7 @@ describe("the tree that is packed", () => {
       metafile: true,
       platform: "node",
       format: "esm",
-      external: ["*.node"],
+      external: ["*.node", "x11"],
       logLevel: "silent",
     });
     const loaded = Object.keys(metafile.inputs).filter((path) => !path.startsWith("(disabled)"));

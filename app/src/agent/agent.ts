@@ -22,6 +22,7 @@ import type { Mount, MountSettings, Unsent } from "./mount.ts";
 import type { FoundEntry } from "./mount-status.ts";
 import { LocalFiles } from "./objects/local-files.ts";
 import { OpenVolumes } from "./objects/open-volumes.ts";
+import type { Checked } from "./control/host/machine-checks.ts";
 import type { KnownPlace, LoggedIn, LoggedOut, LoginRequest } from "./servers/login-schemas.ts";
 import type { SuppliesOfAgent } from "./supply/supply-status.ts";
 import type { CarrierOfAgent } from "./carry/carried.ts";
@@ -45,6 +46,8 @@ export interface AgentDeps {
   login(request: LoginRequest): Promise<LoggedIn>;
   /** Forgets the server at host:port. */
   logout(place: string): Promise<LoggedOut>;
+  /** Looks where the tokens of servers lie, and whether they can be had. */
+  checkLogins(): Promise<Checked[]>;
   /** Lists the servers that know this device. */
   servers(): Promise<KnownPlace[]>;
   /** Opens the supplies where they are not open yet. @throws RunnelError */

@@ -4,16 +4,16 @@ import { hostname } from "node:os";
 import { threadExecutor } from "@runnel/native";
 import type { Predicate } from "@runnel/shared";
 import { LocalSecrets, RealClock, WsDialer } from "@runnel/shared";
-import { AgentHome, volumeOf } from "./control/index.ts";
+import { volumeOf } from "./control/index.ts";
 import type { FoundEntry } from "./mount-status.ts";
-import { KnownServers } from "./servers/known-servers.ts";
+import { knownHere } from "./servers/log-in-here.ts";
 import { VERSION } from "./version.ts";
 import { findBelow } from "./wire/listings.ts";
 import { Session } from "./wire/session.ts";
 
 export async function* findByUrl(url: string, predicate: Predicate, secretPath?: string): AsyncGenerator<FoundEntry> {
   const instance = randomBytes(16).toString("hex");
-  const servers = new KnownServers(new AgentHome().serversPath);
+  const servers = knownHere();
   const session = new Session({
     url,
     volume: volumeOf(new URL(url)),

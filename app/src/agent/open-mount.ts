@@ -18,7 +18,7 @@ import type { MountDeps } from "./mounted-volume/mount-deps.ts";
 import { mountLog } from "./mount-log.ts";
 import type { Mount, MountSettings } from "./mount.ts";
 import { PinList } from "./pins/pin-list.ts";
-import { KnownServers } from "./servers/known-servers.ts";
+import { knownHere } from "./servers/log-in-here.ts";
 import type { Happening } from "./view/mount-watch.ts";
 import type { Supplies } from "./supply/supplies.ts";
 import { type LogSupplies, suppliesHere } from "./supply/supplies-here.ts";
@@ -66,7 +66,7 @@ export async function openMount(
   gate ??= new DescriptorGate(clock, Math.floor(descriptorLimit() / OWN_SHARE));
   const supplies = await suppliesOrNone(mountLog(log));
   const home = new AgentHome();
-  const servers = new KnownServers(home.serversPath);
+  const servers = knownHere();
   const engines: MountEngines = {
     clock,
     executor: threadExecutor(),

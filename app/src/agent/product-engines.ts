@@ -26,6 +26,7 @@ export const productEngines: AgentEngines = {
   disk: async () => (await import("@runnel/native")).realDisk(),
   login: async (request) => (await import("./servers/log-in-here.ts")).logInHere(request),
   logout: async (place) => (await import("./servers/log-in-here.ts")).logOutHere(place),
+  checkLogins: async () => (await import("./servers/log-in-here.ts")).checkLoginsHere(),
   servers: async () => (await import("./servers/log-in-here.ts")).serversHere(),
   findByUrl: async function* (url, predicate, secretPath) {
     yield* (await import("./find-by-url.ts")).findByUrl(url, predicate, secretPath);

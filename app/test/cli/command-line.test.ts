@@ -156,6 +156,7 @@ describe("logout", () => {
       expect(jsonOf(await runnel(home, "logout", server, "--json"))).toEqual({
         server: "127.0.0.1:7473",
         device: "here",
+        isTokenGone: true,
       });
     expect(await runnel(home, "logout", "files.example.org")).toMatchObject({ code: 1, stdout: "" });
     expect(await runnel(home, "mount", url, mountpoint)).toMatchObject({ code: 0 });

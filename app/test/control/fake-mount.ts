@@ -294,7 +294,10 @@ export const fakeEngines: AgentEngines = {
   },
   async logout(place) {
     if (place !== "127.0.0.1:7473") throw new RunnelError("NotFound", "logout", "Not logged in there.");
-    return { server: place, device: "here" };
+    return { server: place, device: "here", isTokenGone: true };
+  },
+  async checkLogins() {
+    return [];
   },
   async servers() {
     return [{ server: "127.0.0.1:7473", device: "here", volumes: [{ name: "docs", isReadOnly: true }] }];

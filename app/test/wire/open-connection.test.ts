@@ -45,7 +45,7 @@ async function meet(): Promise<Met> {
     software: "test",
     dialer: { dial: () => Promise.reject(new Error("none")) },
   };
-  const { connection } = greet(parts, left, (error) => void closed.push(error));
+  const { connection } = greet(parts, { link: left, token: undefined }, (error) => void closed.push(error));
   await clock.advance(10);
   return { clock, client: connection, closed, asked };
 }

@@ -145,6 +145,11 @@ export interface CoreAddon {
   /** Fills `into` or rejects. */
   decompress(bytes: Uint8Array, prefix: Uint8Array, into: Uint8Array): Promise<void>;
 
+  /** On the caller's thread. EOPNOTSUPP where the system has no key for it: anywhere but on Windows. */
+  sealSecret(bytes: Uint8Array): ArrayBuffer;
+  /** EINVAL for what is not whole, or of another user or machine. */
+  openSecret(sealed: Uint8Array): ArrayBuffer;
+
   /** Names the system's current boot; "" where the system does not say. */
   readonly systemBoot: string;
   /** The number that this process may have open at once. */

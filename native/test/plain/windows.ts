@@ -32,7 +32,8 @@ async function bundle(folder: string, tests: readonly string[]): Promise<void> {
     format: "esm",
     target: "node22",
     alias: { "@jest/globals": "./native/test/plain/jest-globals.ts" },
-    external: ["better-sqlite3"],
+    // x11: dbus-next asks for it where there is no address of a bus.
+    external: ["better-sqlite3", "x11"],
     banner: { js: COMMON_JS },
     logLevel: "error",
   });

@@ -26,7 +26,7 @@ export interface MountDeps {
   cacheRoot: DiskRoot;
   software: string;
   /** Returns what makes this device known to the server. */
-  token?(): string | undefined;
+  token?(): Promise<string | undefined> | string | undefined;
   /** The drive is opened so. */
   isReadOnly: boolean;
   /** Left out where colleagues are not to be had. */

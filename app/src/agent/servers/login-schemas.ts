@@ -24,6 +24,6 @@ export const KnownPlace = z.object({
 });
 export type KnownPlace = z.output<typeof KnownPlace>;
 
-/** `server`: host:port. */
-export const LoggedOut = z.object({ server: text, device: text });
+/** `server`: host:port. `isTokenGone`: false when the keyring did not open, and still has what nobody can name. */
+export const LoggedOut = z.object({ server: text, device: text, isTokenGone: z.boolean() });
 export type LoggedOut = z.output<typeof LoggedOut>;

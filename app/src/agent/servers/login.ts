@@ -33,7 +33,7 @@ export async function login(request: LoginRequest, deps: LoginDeps): Promise<Log
   const trust = trustOf(invite, request, same);
   const name = (request.name ?? deps.hostname).slice(0, LIMITS.deviceName);
   const join = (token: string): Promise<Joined> => askToJoin(url, invite, trust, token, name, deps);
-  let token = same?.token ?? newToken();
+  let token = (await tokenBefore(deps.servers, same)) ?? newToken();
   let joined: Joined;
   try {
     joined = await join(token);
@@ -44,8 +44,13 @@ export async function login(request: LoginRequest, deps: LoginDeps): Promise<Log
   }
   const others = same?.volumes.filter((known) => known.name !== volume) ?? [];
   const volumes = [...others, { name: volume, isReadOnly: joined.isReadOnly }];
-  deps.servers.keep({ place, token, device: joined.device, volumes, ...trust });
+  await deps.servers.keep({ place, token, device: joined.device, volumes, ...trust });
   return { url, ...joined };
+}
+
+/** A token that cannot be had now is not waited for: a new one makes this device known as well. */
+async function tokenBefore(servers: KnownServers, same: KnownServer | undefined): Promise<string | undefined> {
+  return same === undefined ? undefined : servers.tokenOf(same).catch(() => undefined);
 }
 
 function newToken(): string {
@@ -71,11 +76,11 @@ async function askToJoin(
   for (let tries = 1; ; tries++) {
     const ending = new AbortController();
     const deps = { url, clock, dialer, executor, software };
-    const { link, roundTripMs } = await dial(deps, ending.signal);
-    const { connection, greeted } = greet(deps, link, () => {});
+    const dialed = await dial(deps, ending.signal);
+    const { connection, greeted } = greet(deps, dialed, () => {});
     // The line is known by dialing alone: hello and join go in one flight (W130).
     const line = new LineTimes();
-    line.begin(roundTripMs);
+    line.begin(dialed.roundTripMs);
     const overdue = clock.after(line.requestTimeoutMs, () => connection.close(lost()));
     try {
       const joining = connection.call("join", { secret, token, name });

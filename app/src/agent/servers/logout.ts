@@ -5,13 +5,13 @@ import type { KnownServers } from "./known-servers.ts";
 import type { LoggedOut } from "./login-schemas.ts";
 
 /** @throws RunnelError NotFound, naming the servers that are known. */
-export function logout(place: string, servers: KnownServers): LoggedOut {
+export async function logout(place: string, servers: KnownServers): Promise<LoggedOut> {
   const known = servers.find(place);
   if (known === undefined) {
     const places = servers.places();
     const others = places.length === 0 ? "It knows none." : `It knows ${places.join(", ")}.`;
     throw new RunnelError("NotFound", "logout", `This device is not logged in at ${place}. ${others}`);
   }
-  servers.forget(place);
-  return { server: place, device: known.device };
+  const isGone = await servers.forget(place);
+  return { server: place, device: known.device, isTokenGone: isGone };
 }

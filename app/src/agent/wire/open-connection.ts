@@ -17,8 +17,8 @@ export interface ConnectionDeps {
   executor: Executor;
   /** "Runnel 0.1.0 on ada-laptop": what others read when they wait for this client. */
   software: string;
-  /** Token that makes this device known to the server. */
-  token?(): string | undefined;
+  /** Resolves to the token that makes this device known to the server. */
+  token?(): Promise<string | undefined> | string | undefined;
 }
 
 /** A link to a server. */
@@ -26,6 +26,8 @@ export interface Dialed {
   link: Link;
   /** Approximate time of a round trip, as measured while dialing. */
   roundTripMs: number;
+  /** Token for this server. */
+  token: string | undefined;
 }
 
 /** A connection that has said hello. */
@@ -41,14 +43,16 @@ export interface Greeting {
 const DIAL_ROUND_TRIPS = 2;
 
 /** @throws RunnelError Unreachable when nobody listens there or answers in time; Interrupted by `ending`. */
-export async function dial({ clock, dialer, url }: ConnectionDeps, ending: AbortSignal): Promise<Dialed> {
+export async function dial({ clock, dialer, url, ...deps }: ConnectionDeps, ending: AbortSignal): Promise<Dialed> {
+  const asked = deps.token?.();
+  const token = asked instanceof Promise ? await asked : asked;
   const startMs = clock.bootMs();
   const link = await dialer.dial(url, ending);
-  return { link, roundTripMs: (clock.bootMs() - startMs) / DIAL_ROUND_TRIPS };
+  return { link, roundTripMs: (clock.bootMs() - startMs) / DIAL_ROUND_TRIPS, token };
 }
 
 /** Closes a link that came too late, or besides another. */
-export function closeUnused({ link }: Dialed): void {
+export function closeUnused({ link }: Pick<Dialed, "link">): void {
   link.close(CLOSE_NORMAL, "");
 }
 
@@ -56,7 +60,11 @@ export function closeUnused({ link }: Dialed): void {
 const CLOSE_NORMAL = 1000;
 
 /** Says hello over a link. */
-export function greet(deps: ConnectionDeps, link: Link, closed: (error: RunnelError) => void): Greeting {
+export function greet(
+  deps: ConnectionDeps,
+  { link, token }: Pick<Dialed, "link" | "token">,
+  closed: (error: RunnelError) => void,
+): Greeting {
   const { clock, executor, software } = deps;
   const connection = new Connection({
     link,
@@ -70,7 +78,6 @@ export function greet(deps: ConnectionDeps, link: Link, closed: (error: RunnelEr
     },
     closed,
   });
-  const token = deps.token?.();
   const { ownerProof: proof } = link;
   const who = { ...(token === undefined ? {} : { token }), ...(proof === undefined ? {} : { proof }) };
   const greeted = connection

@@ -64,7 +64,7 @@ export interface SessionDeps {
   /** The drive is opened so. */
   isReadOnly?: boolean;
   /** Token that makes this device known to the server; asked at each connection. */
-  token?(): string | undefined;
+  token?(): Promise<string | undefined> | string | undefined;
   /** Programs used the drive since the last call, answered without this side hearing of it. */
   wasUsed(): boolean;
   /** Takes further node ids while there is no line; undefined when none are in reserve. */

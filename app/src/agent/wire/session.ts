@@ -342,10 +342,10 @@ export class Session {
     return { connection, attachment: feed.id };
   }
 
-  private async connect({ link, roundTripMs }: Dialed): Promise<void> {
-    const greeting = greet(this.deps, link, (error) => this.lost(greeting.connection, error));
+  private async connect(dialed: Dialed): Promise<void> {
+    const greeting = greet(this.deps, dialed, (error) => this.lost(greeting.connection, error));
     const { connection } = greeting;
-    this.keepalive.line.begin(roundTripMs);
+    this.keepalive.line.begin(dialed.roundTripMs);
     try {
       await this.attach(greeting);
     } catch (error) {

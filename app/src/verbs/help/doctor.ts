@@ -38,6 +38,7 @@ async function checksOf(agent: Agent): Promise<Checked[]> {
   const drives = await checkDrives();
   const checks = [
     ...(drives === undefined ? [] : [drives]),
+    ...(await agent.deps.checkLogins()),
     await checkRoom(agent.deps.home.folder, "Runnel's own files"),
     ...(await Promise.all([...caches].map((folder) => checkRoom(folder, "the cache")))),
   ];

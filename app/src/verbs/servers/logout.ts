@@ -35,6 +35,7 @@ export const logout = agentVerb(schemas, {
         const result = await askAgent("logout", schemas, { server });
         output.result(result, () => [
           `Forgot ${result.server}, which knows this device as ${result.device}. To come back you need a new invite.`,
+          ...(result.isTokenGone ? [] : ["The keyring did not open: it still has what this device was known by."]),
           `The server lets nobody in by what was forgotten once it is told so there: runnel revoke ${result.device}`,
         ]);
       });

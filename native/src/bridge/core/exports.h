@@ -17,6 +17,7 @@ void ExportCompute(Napi::Env env, Napi::Object exports);
 void ExportDigest(Napi::Env env, Napi::Object exports);
 void ExportRechunk(Napi::Env env, Napi::Object exports);
 void ExportStreams(Napi::Env env, Napi::Object exports);
+void ExportSecret(Napi::Env env, Napi::Object exports);
 
 }  // namespace runnel
 

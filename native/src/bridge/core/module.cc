@@ -20,6 +20,7 @@ Napi::Object InitializeCore(Napi::Env env, Napi::Object exports) {
   ExportDigest(env, exports);
   ExportRechunk(env, exports);
   ExportStreams(env, exports);
+  ExportSecret(env, exports);
   return exports;
 }
 

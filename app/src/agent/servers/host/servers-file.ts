@@ -1,4 +1,4 @@
-// The file of servers that know this device (F92): it holds the device's tokens, for its user alone.
+// The file of servers that know this device (F92), with the device's tokens or references to them, for its user alone.
 /* oxlint-disable node/no-sync -- a small file, read at the start and written when a person logs in */
 import { X509Certificate } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
@@ -7,7 +7,9 @@ import { fromSystemError, RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 import { thisSystem } from "../../control/host/this-system.ts";
 
-const FORMAT = 1;
+/** The newer one has references; a file without any is written as the older one, which an older Runnel reads. */
+const FORMAT = 2;
+const FORMAT_OF_TOKENS = 1;
 const PRIVATE_MODE = 0o600;
 
 const KnownServer = z.object({
@@ -15,7 +17,10 @@ const KnownServer = z.object({
   place: z.string(),
   /** Fingerprint of the server's key; undefined when an authority vouches for it. */
   fingerprint: z.string().optional(),
-  token: z.string(),
+  /** Is undefined when a store has it (secrets.ts). */
+  token: z.string().optional(),
+  /** Reference to the token in its store. */
+  secret: z.string().optional(),
   /** Name that the server has for this device. */
   device: z.string(),
   /** The proxy's URL, or "direct". */
@@ -26,7 +31,12 @@ const KnownServer = z.object({
 });
 export type KnownServer = z.output<typeof KnownServer>;
 
-const Contents = z.object({ format: z.literal(FORMAT), servers: z.array(KnownServer) });
+/** A token stands in the file, or is in a store. */
+const WithToken = KnownServer.refine(({ token, secret }) => (token === undefined) !== (secret === undefined));
+const Contents = z.object({
+  format: z.union([z.literal(FORMAT), z.literal(FORMAT_OF_TOKENS)]),
+  servers: z.array(WithToken),
+});
 
 /** @throws RunnelError Version for a newer format, Corrupt for anything else that is not as written. */
 export function readServers(path: string): KnownServer[] {
@@ -60,9 +70,10 @@ function parsed(text: string): unknown {
 
 /** All or nothing, and durable when it returns: a token is given once. Only the agent writes. */
 export function writeServers(path: string, servers: readonly KnownServer[]): void {
+  const format = servers.some(({ secret }) => secret !== undefined) ? FORMAT : FORMAT_OF_TOKENS;
   const file = openSync(`${path}.new`, "w", PRIVATE_MODE);
   try {
-    writeSync(file, `${JSON.stringify({ format: FORMAT, servers }, undefined, 1)}\n`);
+    writeSync(file, `${JSON.stringify({ format, servers }, undefined, 1)}\n`);
     fsyncSync(file);
   } finally {
     closeSync(file);
