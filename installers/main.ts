@@ -15,18 +15,23 @@ import {
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { DRIVE_SOFTWARE } from "../scripts/drive-software.ts";
+import { fetchPinned } from "../scripts/pinned-file.ts";
 import { ensureDebian } from "../scripts/tools.mjs";
+import { RUNTIME, appImageTree, packAppImage } from "./src/appimage.ts";
 import { packRpm, packTar, writeContainerfile } from "./src/archives.ts";
 import { packDeb, packDesktopDeb } from "./src/deb.ts";
 import { FEED_FILE, type FeedSigner, signFeed, signerOf } from "./src/feed.ts";
 import { MACS } from "./src/host.ts";
-import { writeFormula } from "./src/macos.ts";
+import { writeCask, writeFormula } from "./src/macos.ts";
 import { readManifest } from "./src/packages.ts";
-import { missingFrom, productTree } from "./src/product.ts";
+import { FEED_PLACE, missingFrom, placeText, productTree } from "./src/product.ts";
+import { writeRepository } from "./src/repository.ts";
 import { runTool } from "./src/run.ts";
+import { signBeside, signPackage, signersOf } from "./src/signing.ts";
 import { desktopTree, systemTree } from "./src/system.ts";
 import { type Release, type Tree, filesIn } from "./src/tree.ts";
-import { packMsi, packSetup } from "./src/windows.ts";
+import { checkedWinFsp, packMsi, packSetup } from "./src/windows.ts";
 
 const ROOT = resolve(fileURLToPath(new URL("..", import.meta.url)));
 
@@ -35,17 +40,24 @@ const LEVEL = "6";
 
 const USAGE = `Packs Runnel, on Linux on x64 and for that, but for what says otherwise.
 
-    npm run pack -- KIND… [--out FOLDER] [--version VERSION] [--level 0-9] [--electron FOLDER] [--downloads URL]
+    npm run pack -- KIND… [--out FOLDER] [--version VERSION] [--level 0-9] [--electron FOLDER] [--runtime FILE]
+                          [--winfsp FILE [--winfsp-sha256 HEX]] [--downloads URL]
 
 KIND: deb        agent, command line and server, for Debian and its kin
       desktop    the desktop app, a deb beside the first; needs Electron's folder
+      appimage   the desktop app with command line and agent in one file, for any Linux; needs Electron's folder, and
+                 fetches the AppImage project's own runtime unless --runtime FILE is one
       rpm        the same as deb, for Fedora and its kin
       tar        the same, for any folder
       container  tar, and the Containerfile of a server
-      setup      a set-up for Windows on x64, for one user
+      setup      a set-up for Windows on x64, for one user; with --winfsp it brings WinFsp's own installer, of the
+                 version that is pinned (scripts/drive-software.ts), or of the digest that is named
       msi        the same for msiexec
       macos      a tarball for macOS on each processor; with --downloads, where they will lie, Homebrew's formula
-Packages are not signed. With RUNNEL_GPG_KEY=ID the list of their digests is (SHA256SUMS.asc). With
+      cask       Homebrew's cask of the app's images, which electron-builder made on a Mac; needs --downloads
+Packages are signed by those who are named, and by nobody else. With RUNNEL_GPG_KEY=ID gpg signs the rpm, the list of
+digests (SHA256SUMS.asc) and an index of the debs that apt believes (InRelease). With RUNNEL_WINDOWS_CERT=FILE (PKCS
+#12; RUNNEL_WINDOWS_PASSWORD=FILE, RUNNEL_TIMESTAMP_URL=URL) osslsigncode signs what is for Windows. With
 RUNNEL_UPDATE_KEY=FILE (PEM, Ed25519) and RUNNEL_UPDATE_URL=URL packages look for updates there, and updates.json is
 written and signed for that place.`;
 
@@ -57,16 +69,28 @@ interface Packing {
   out: string;
   /** Folder of an Electron that somebody brings. */
   electron: string | undefined;
+  /** Path of an AppImage's runtime that somebody brings. */
+  runtime: string | undefined;
+  /** Path of WinFsp's own installer, which was compared with its digest. */
+  winfsp: string | undefined;
   /** Place where packages will lie. */
   downloads: string | undefined;
 }
 
-const KINDS: Record<string, (packing: Packing) => string[]> = {
+type Made = string[] | Promise<string[]>;
+
+const KINDS: Record<string, (packing: Packing) => Made> = {
   deb: ({ release, product, work, out }) => {
     ensureDebian("dpkg-shlibdeps", ["dpkg-dev"]);
     return [packDeb(systemTree(ROOT, product), release, work, out)];
   },
-  desktop: (packing) => [packDesktop(packing)],
+  desktop: ({ release, work, out, electron }) => [packDesktopDeb(desktopOf(electron), release, work, out)],
+  appimage: async ({ release, product, work, out, electron, runtime }) => {
+    ensureDebian("mksquashfs", ["squashfs-tools"]);
+    const tree = appImageTree(ROOT, product, desktopOf(electron), release);
+    const from = runtime ?? (await fetchPinned(RUNTIME, join(ROOT, ".setup/tools/appimage")));
+    return [packAppImage(tree, from, release, work, out)];
+  },
   rpm: ({ release, product, work, out }) => {
     ensureDebian("rpmbuild", ["rpm"]);
     return [packRpm(systemTree(ROOT, product), release, work, out)];
@@ -77,19 +101,25 @@ const KINDS: Record<string, (packing: Packing) => string[]> = {
     writeContainerfile(release, out),
   ],
   macos: (packing) => packMacs(packing),
-  setup: ({ release, work, out }) => {
-    ensureDebian("makensis", ["nsis"]);
-    return [packSetup(bundledForWindows(release, work), release, work, out)];
+  cask: ({ release, out, downloads }) => {
+    if (downloads === undefined) throw new Error("A cask says where images will lie: --downloads https://HOST/FOLDER.");
+    return [writeCask(release, out, downloads)];
   },
-  msi: ({ release, work, out }) => {
+  setup: (packing) => {
+    ensureDebian("makensis", ["nsis"]);
+    return [packSetup(bundledForWindows(packing), packing.release, packing.work, packing.out, packing.winfsp)];
+  },
+  msi: (packing) => {
     ensureDebian("wixl", ["wixl", "msitools"]);
-    return [packMsi(bundledForWindows(release, work), release, work, out)];
+    return [packMsi(bundledForWindows(packing), packing.release, packing.work, packing.out)];
   },
 };
 
-function bundledForWindows({ version }: Release, work: string): string {
+function bundledForWindows({ release, signer, work }: Packing): string {
   const folder = join(work, "windows");
-  if (!existsSync(folder)) runTool(process.execPath, ["scripts/bundle-windows.mjs", folder, version], { cwd: ROOT });
+  if (existsSync(folder)) return folder;
+  runTool(process.execPath, ["scripts/bundle-windows.mjs", folder, release.version], { cwd: ROOT });
+  if (signer !== undefined) writeFileSync(join(folder, FEED_PLACE), placeText(signer.place));
   return folder;
 }
 
@@ -108,14 +138,13 @@ function refuseIncomplete(product: Tree): void {
   if (missing.length > 0) throw new Error(`${missing.join(", ")} is not built: npm run setup builds what is of here.`);
 }
 
-function packDesktop({ release, work, out, electron }: Packing): string {
+function desktopOf(electron: string | undefined): Tree {
   const folder = electron === undefined ? join(ROOT, "node_modules/electron/dist") : resolve(electron);
   if (!existsSync(join(folder, "electron")))
     throw new Error(`No Electron lies in ${folder}. npx install-electron fetches it; --electron names another place.`);
   runTool(process.execPath, ["scripts/build-desktop.mjs", "--if-older"], { cwd: ROOT });
   const files = filesIn(folder).map((path) => ({ path, isProgram: canRun(join(folder, path)) }));
-  const tree = desktopTree(ROOT, filesIn(join(ROOT, "app/dist")), { folder, files });
-  return packDesktopDeb(tree, release, work, out);
+  return desktopTree(ROOT, filesIn(join(ROOT, "app/dist")), { folder, files });
 }
 
 function canRun(path: string): boolean {
@@ -141,14 +170,12 @@ function prepare(): void {
 }
 
 /** Lists the digests, and signs the list where a key is named. */
-function writeSums(paths: readonly string[], out: string): void {
+function writeSums(paths: readonly string[], out: string, gpg: string | undefined): void {
   const lines = paths.map((path) => `${sha256(path)}  ${basename(path)}\n`);
   const sums = join(out, "SHA256SUMS");
   writeFileSync(sums, lines.join(""));
   process.stdout.write(lines.join(""));
-  const key = process.env["RUNNEL_GPG_KEY"];
-  rmSync(`${sums}.asc`, { force: true });
-  if (key) runTool("gpg", ["--batch", "--yes", "--local-user", key, "--armor", "--detach-sign", sums]);
+  signBeside(sums, gpg);
 }
 
 /** An old list would speak of packages that are gone. */
@@ -167,7 +194,7 @@ function sha256(path: string): string {
   return createHash("sha256").update(readFileSync(path)).digest("hex");
 }
 
-function main(): void {
+async function main(): Promise<void> {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
     options: {
@@ -175,6 +202,9 @@ function main(): void {
       out: { type: "string" },
       version: { type: "string" },
       electron: { type: "string" },
+      runtime: { type: "string" },
+      winfsp: { type: "string" },
+      "winfsp-sha256": { type: "string", default: DRIVE_SOFTWARE.win32?.installer.sha256 ?? "" },
       downloads: { type: "string" },
     },
   });
@@ -197,12 +227,18 @@ function main(): void {
   const work = mkdtempSync(join(out, ".work-"));
   try {
     const signer = signerOf(process.env);
+    const signers = signersOf(process.env);
     const product = productTree(ROOT, release, signer?.place);
     refuseIncomplete(product);
-    const { electron, downloads } = values;
-    const packing = { release, product, signer, work, out, electron, downloads };
-    const paths = kinds.flatMap((pack) => pack?.(packing) ?? []);
-    writeSums(paths, out);
+    const { electron, runtime, downloads } = values;
+    const winfsp =
+      values.winfsp === undefined ? undefined : checkedWinFsp(resolve(values.winfsp), values["winfsp-sha256"]);
+    const packing = { release, product, signer, work, out, electron, runtime, winfsp, downloads };
+    const paths: string[] = [];
+    for (const pack of kinds) paths.push(...((await pack?.(packing)) ?? []));
+    for (const path of paths) signPackage(path, signers, release);
+    if (paths.some((path) => path.endsWith(".deb"))) writeRepository(out, signers.gpg, Date.now());
+    writeSums(paths, out, signers.gpg);
     writeFeed(paths, release, signer, out);
   } finally {
     rmSync(work, { recursive: true, force: true });
@@ -210,7 +246,7 @@ function main(): void {
 }
 
 try {
-  main();
+  await main();
 } catch (error) {
   console.error(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;

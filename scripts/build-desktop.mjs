@@ -1,7 +1,7 @@
 // Bundles the desktop app: app/src/main into app/dist, a folder that Electron starts. The main process is an ES module
 // and the preload script CommonJS, as Electron wants them; what they use is in Electron 33 as in the newest.
 // `--if-older` builds only what is older than its sources.
-import { cpSync, existsSync, globSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -58,8 +58,7 @@ if (!isCurrent()) {
   const preload = { ...SHARED, entryPoints: [join(MAIN, "electron/preload.ts")], format: "cjs" };
   await build({ ...preload, outfile: join(OUT, "preload.cjs") });
   cpSync(join(MAIN, "icons"), join(OUT, "icons"), { recursive: true, filter: (path) => !path.endsWith(".svg") });
-  writeFileSync(
-    MANIFEST,
-    `${JSON.stringify({ name: "runnel-desktop", productName: "Runnel", main: "main.mjs" }, undefined, 2)}\n`,
-  );
+  const { version, license } = JSON.parse(readFileSync(join(ROOT, "app/package.json"), "utf8"));
+  const about = { name: "runnel-desktop", productName: "Runnel", version, license, main: "main.mjs" };
+  writeFileSync(MANIFEST, `${JSON.stringify(about, undefined, 2)}\n`);
 }

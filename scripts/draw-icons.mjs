@@ -1,6 +1,6 @@
 // Draws the icons of the desktop app: app/src/main/icons/STATE.svg into PNGs beside it, in its colour for Linux and
-// Windows, and in black as a template for macOS, each also at twice the size. Run it after a change of an SVG; the
-// PNGs are committed.
+// Windows, and in black as a template for macOS, each also at twice the size; and the one of what is packed. Run it
+// after a change of an SVG; the PNGs are committed.
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,6 +22,9 @@ try {
       await draw(black, POINTS.template, scale, `${name}Template${suffix}.png`, dirname(path));
     }
   }
+  // The icon of the app where it is installed: systems want one that is large.
+  const fine = readFileSync(join(ROOT, "app/src/main/icons/fine.svg"), "utf8");
+  await draw(fine, 512, 2, "icon.png", "installers");
 } finally {
   await browser.close();
 }

@@ -10,10 +10,11 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { buildSync } from "esbuild";
 import { hasCommand } from "../../scripts/system-packages.mjs";
+import { RUNTIME, appImageTree, runtimeRefusal } from "../../installers/src/appimage.ts";
 import { rpmFiles } from "../../installers/src/archives.ts";
 import { type FeedSigner, signFeed, signerOf } from "../../installers/src/feed.ts";
 import { type Host, LINUX, MACS } from "../../installers/src/host.ts";
-import { formula } from "../../installers/src/macos.ts";
+import { cask, formula } from "../../installers/src/macos.ts";
 import { pagePackages } from "../../installers/src/notices.ts";
 import { readManifest, shippedPackages } from "../../installers/src/packages.ts";
 import { missingFrom, productTree } from "../../installers/src/product.ts";
@@ -177,6 +178,15 @@ describe("the tree for macOS", () => {
     expect(missingFrom(productTree(ROOT, RELEASE, undefined, nowhere))).toEqual(["native/none/core.node"]);
   });
 
+  test("has a cask that names an image for each processor, by its digest, and where it lies", () => {
+    const text = cask(RELEASE, { arm64: "a".repeat(64), x64: "b".repeat(64) }, "https://example.org/runnel");
+    expect(text).toMatch(new RegExp(`sha256 arm: +"${"a".repeat(64)}",\\n +intel: "${"b".repeat(64)}"`));
+    expect(text).toContain('url "https://example.org/runnel/Runnel-app-#{version}-#{arch}.dmg"');
+    expect(text).toContain('version "7.8.9"');
+    expect(text).not.toMatch(/@[A-Z]/);
+    expect(() => cask(RELEASE, { arm64: "", x64: "" }, "http://example.org")).toThrow(/is no place of downloads/);
+  });
+
   test("has a formula that names a tarball for each processor, by its digest, and where it lies", () => {
     const text = formula(RELEASE, { arm64: "a".repeat(64), x64: "b".repeat(64) }, "https://example.org/runnel");
     const pairs = [...text.matchAll(/url "(.*)"\n *sha256 "(.*)"/g)].map(([, url, sha256]) => [url, sha256?.[0]]);
@@ -188,6 +198,60 @@ describe("the tree for macOS", () => {
     expect(text).not.toMatch(/@[A-Z]/);
     for (const place of ["http://example.org", 'https://example.org/"x', "https://example.org/#{x}", "example.org"])
       expect(() => formula(RELEASE, { arm64: "", x64: "" }, place)).toThrow(/is no place of downloads/);
+  });
+});
+
+describe("an AppImage", () => {
+  /** Smallest ELF that says where its sections end. */
+  function elf(bytes: number, end: number, magic = "AI\u0002"): Buffer {
+    const file = Buffer.alloc(bytes);
+    file.write(`\u007fELF\u0002`, 0, "latin1");
+    file.write(magic, 8, "latin1");
+    file.writeBigUInt64LE(BigInt(end - 64), 40);
+    file.writeUInt16LE(64, 58);
+    file.writeUInt16LE(1, 60);
+    return file;
+  }
+
+  test.each<[string, Buffer, RegExp | undefined]>([
+    ["one whose sections end where it ends", elf(200, 200), undefined],
+    ["one with something behind its sections", elf(201, 200), /its sections end at 200/],
+    ["one that was cut", elf(199, 200), /is no runtime/],
+    ["a program that is none", elf(200, 200, ""), /is no runtime/],
+    ["an empty file", Buffer.alloc(0), /is no runtime/],
+    ["a text", Buffer.from("#!/bin/sh\n".repeat(20)), /is no runtime/],
+  ])("is made of %s, or not", (_, bytes, refusal) => {
+    if (refusal === undefined) expect(runtimeRefusal(bytes)).toBeUndefined();
+    else expect(runtimeRefusal(bytes)).toMatch(refusal);
+  });
+
+  testHere(`has the app, the command line and its own entry, and no program of root's${shown}`, () => {
+    const files = [
+      { path: "electron", isProgram: true },
+      { path: "chrome-sandbox", isProgram: true },
+    ];
+    const desktop = desktopTree(ROOT, ["main.mjs"], { folder: ROOT, files });
+    const image = appImageTree(ROOT, tree, desktop, RELEASE);
+    for (const path of [
+      "AppRun",
+      ".DirIcon",
+      "runnel.png",
+      "usr/lib/runnel/bin/runnel",
+      "usr/lib/runnel/app/dist/main.mjs",
+    ])
+      expect(image.has(path)).toBe(true);
+    expect([...image.keys()].filter((path) => /chrome-sandbox|systemd|^etc\/|^usr\/bin/.test(path))).toEqual([]);
+    const entry = image.get("runnel.desktop");
+    const text = entry !== undefined && "text" in entry ? entry.text : "";
+    expect(text).toContain("Exec=AppRun -- %u");
+    expect(text).toMatch(/\nX-AppImage-Version=7\.8\.9\n$/);
+    const modes = [...image.values()].flatMap((each) => ("mode" in each ? [each.mode] : []));
+    expect(modes.filter((mode) => mode > 0o777)).toEqual([]);
+  });
+
+  test("fetches its runtime by its digest", () => {
+    expect(RUNTIME.url).toMatch(/^https:\/\/github\.com\/AppImage\/type2-runtime\/releases\/download\/\d{8}\//);
+    expect(RUNTIME.sha256).toMatch(/^[0-9a-f]{64}$/);
   });
 });
 

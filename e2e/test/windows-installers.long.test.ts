@@ -1,20 +1,18 @@
 // Makes the set-up and the package of msiexec for Windows, and lives with them under Wine, without a question:
 // installs, starts an agent, puts a newer version over it, and takes it away again. Files and registry are looked at;
 // data stay.
-import { closeSync, existsSync, openSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { generateKeyPairSync } from "node:crypto";
+import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { Wine } from "../../scripts/wine.mjs";
-import { Sandbox, waitFor } from "../src/harness/index.ts";
+import { Sandbox, mustRun, run, waitFor } from "../src/harness/index.ts";
 import { type Pack, pack } from "../src/installers/packs.ts";
+import { Machine, PROGRAMS, type Ran, onWindows } from "../src/installers/wine-machine.ts";
 
 const OLD = "7.0.0";
 const NEW = "7.0.1";
 const ALL_MS = 30 * 60_000;
 const STEP_MS = 300_000;
-const PROGRAMS = "AppData/Local/Programs/Runnel";
 const MENU = "AppData/Roaming/Microsoft/Windows/Start Menu/Programs/Runnel";
 const DATA = "AppData/Local/Runnel";
 const UNINSTALL = "Software\\Microsoft\\Windows\\CurrentVersion\\Uninstall";
@@ -23,81 +21,51 @@ const why =
   process.platform === "linux" && process.arch === "x64" ? "" : " (skipped: packages are made on Linux on x64)";
 const testHere = why === "" ? test : test.skip;
 
-const onWindows = (path: string): string => `Z:${path.replaceAll("/", "\\")}`;
-
-interface Ran {
-  code: number | null;
-  said: string;
-}
-
-/** Windows as far as Wine is one, for a user on whose account nothing is installed. */
-class Machine {
-  readonly #folder: string;
-  readonly #wine: Wine;
-
-  private constructor(folder: string, wine: Wine) {
-    this.#folder = folder;
-    this.#wine = wine;
-  }
-
-  static async start(sandbox: Sandbox, name: string): Promise<Machine> {
-    const folder = sandbox.makeFolder(name);
-    return new Machine(folder, await Wine.start(join(folder, "prefix"), sandbox.env, [sandbox.folder]));
-  }
-
-  /** Runs a program to its end. Its words go to a file: Wine's processes write into no pipe of Linux. */
-  async run(...words: string[]): Promise<Ran> {
-    const [command = "", ...args] = this.#wine.command("wine", ...words);
-    const log = join(this.#folder, "said");
-    const to = openSync(log, "w");
-    const child = spawn(command, args, { cwd: "/", env: this.#wine.env, stdio: ["ignore", to, to], timeout: STEP_MS });
-    const [code] = (await once(child, "exit")) as [number | null];
-    closeSync(to);
-    return { code, said: readFileSync(log, "utf8") };
-  }
-
-  /** Runs the installed command line. */
-  runnel(...words: string[]): Promise<Ran> {
-    return this.run("cmd", "/c", `C:\\users\\root\\${PROGRAMS.replaceAll("/", "\\")}\\runnel.cmd`, ...words);
-  }
-
-  /** A path of the user as Linux has it. */
-  path(ofUser: string): string {
-    return join(this.#folder, "prefix/drive_c/users/root", ofUser);
-  }
-
-  /** Files in a folder of the user. */
-  files(folder: string): string[] {
-    const path = this.path(folder);
-    if (!existsSync(path)) return [];
-    const entries = readdirSync(path, { recursive: true, withFileTypes: true });
-    return entries
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name).slice(path.length + 1))
-      .toSorted();
-  }
-
-  /** Values of a key of the registry with all below it, and their names; "" where it is missing. */
-  async registry(key: string): Promise<string> {
-    const { code, said } = await this.run("reg", "query", key, "/s");
-    return code === 0 ? said : "";
-  }
-
-  close(): Promise<void> {
-    return this.#wine.close();
-  }
-}
-
 let sandbox: Sandbox;
 let packs: Record<"setup" | "msi", { old: Pack; new: Pack; again: Pack }>;
 /** Paths of what is installed, as the bundle has them. */
-const PARTS = ["LICENSE.txt", "app/agent/main.js", "app/cli/main.js", "node.exe", "runnel.cmd", "ui/dist/index.html"];
+const PARTS = [
+  "LICENSE.txt",
+  "app/agent/main.js",
+  "app/cli/main.js",
+  "node.exe",
+  "runnel.cmd",
+  "ui/dist/index.html",
+  "update-feed.json",
+];
+
+/** Makes who signs, and tells the packer. */
+async function signers(): Promise<NodeJS.ProcessEnv> {
+  const [key, certificate, p12] = ["update.pem", "certificate.pem", "certificate.p12"].map((name) =>
+    sandbox.path(name),
+  ) as [string, string, string];
+  const { privateKey } = generateKeyPairSync("ed25519");
+  writeFileSync(key, privateKey.export({ format: "pem", type: "pkcs8" }));
+  const made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30000", "-subj", "/CN=Runnel of a test"];
+  const usage = ["-addext", "extendedKeyUsage=codeSigning", "-keyout", `${certificate}.key`, "-out", certificate];
+  await mustRun("openssl", [...made, ...usage]);
+  const pair = ["pkcs12", "-export", "-inkey", `${certificate}.key`, "-in", certificate, "-out", p12];
+  await mustRun("openssl", [...pair, "-passout", "pass:"]);
+  const updates = { RUNNEL_UPDATE_KEY: key, RUNNEL_UPDATE_URL: "https://updates.invalid/updates.json" };
+  return { ...updates, RUNNEL_WINDOWS_CERT: p12 };
+}
+
+/** Says that there is a newer version, by a list that is signed, and by no other. */
+async function tellOfUpdates(machine: Machine, list: string): Promise<void> {
+  const good = await machine.runnel("update", "--from", onWindows(list), "--json");
+  expect(JSON.parse(good.said)).toMatchObject({ version: NEW, current: OLD, isNewer: true });
+  const forged = sandbox.path("forged.json");
+  writeFileSync(forged, readFileSync(list, "utf8").replace(NEW, "7.9.9"));
+  const bad = await machine.runnel("update", "--from", onWindows(forged));
+  expect(bad).toMatchObject({ code: 4, said: expect.stringContaining("Install nothing that it names") });
+}
 
 beforeAll(async () => {
   if (why !== "") return;
   sandbox = new Sandbox(ALL_MS);
+  const env = await signers();
   const both = async (version: string, folder: string): Promise<[Pack, Pack]> => {
-    const [setup, msi] = await pack(["setup", "msi"], version, sandbox.makeFolder(folder));
+    const [setup, msi] = await pack(["setup", "msi"], version, sandbox.makeFolder(folder), env);
     if (setup === undefined || msi === undefined) throw new Error("Something was not made.");
     return [setup, msi];
   };
@@ -136,6 +104,13 @@ describe("the set-up for Windows", () => {
     expect(packs.setup.old.sha256).not.toBe(packs.setup.new.sha256);
   });
 
+  testHere(`is signed, as the package of msiexec is${why}`, async () => {
+    for (const { path } of [packs.setup.new, packs.msi.new]) {
+      const args = ["verify", "-CAfile", sandbox.path("certificate.pem"), "-in", path];
+      expect((await run("osslsigncode", args)).code).toBe(0);
+    }
+  });
+
   testHere(
     `is installed, used, followed by a newer one while an agent runs, and removed; data stay${why}`,
     () =>
@@ -146,6 +121,7 @@ describe("the set-up for Windows", () => {
         expect(machine.files(MENU)).toEqual(["Runnel command line.lnk", "Runnel.lnk"]);
         expect(await machine.registry(entry)).toMatch(new RegExp(`DisplayVersion +REG_SZ +${OLD}\\s`));
         await useAgent(machine, OLD);
+        await tellOfUpdates(machine, join(dirname(packs.setup.new.path), "updates.json"));
 
         expect(await machine.run(onWindows(packs.setup.new.path), "/S")).toMatchObject({ code: 0 });
         expect(machine.files(DATA)).not.toContain("agent.json");

@@ -51,7 +51,16 @@ describe("workflow files", () => {
     const commands = Object.fromEntries(FILES.map((name) => [name, valuesOf(textOf(name), "run")]));
     expect(commands).toEqual({
       "linux.yml": [".ci/run", "npm run setup", "npm run pack -- deb rpm tar container", "npm run test:long"],
-      "macos.yml": ["npm ci", "npm run drive-software", "npm run build:native", "npm run scenarios"],
+      "macos.yml": [
+        "npm ci",
+        "npm run drive-software",
+        "npm run build:native",
+        "npm run scenarios",
+        "npm run setup",
+        "npm run pack -- macos",
+        "npm ci",
+        "npm run pack:here -- pkg dmg app",
+      ],
       "windows.yml": [
         "npm ci",
         "npm run build:all -- win32-x64",
@@ -59,6 +68,8 @@ describe("workflow files", () => {
         "npm run drive-software",
         "npm run scenarios",
         "npm run conformance:winfsp",
+        "npm ci",
+        "npm run pack:here -- app",
       ],
     });
   });

@@ -8,7 +8,7 @@ import type { Release } from "./tree.ts";
 export const FEED_FILE = "updates.json";
 
 /** Time that a list is good for: whoever releases packs and signs anew before, also when nothing new was released. */
-const GOOD_MS = 90 * 86_400_000;
+export const GOOD_MS = 90 * 86_400_000;
 
 export interface FeedSigner {
   place: FeedPlace;

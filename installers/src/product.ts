@@ -32,7 +32,9 @@ exec "${bringsNode ? "$here/node_modules/.bin/node" : "${RUNNEL_NODE:-node}"}" "
 `;
 
 /** Place where `app/src/cli/updates/host/` looks for it. */
-const FEED_PLACE = "update-feed.json";
+export const FEED_PLACE = "update-feed.json";
+
+export const placeText = (place: FeedPlace): string => `${JSON.stringify(place, undefined, 2)}\n`;
 
 /**
  * Plans the tree.
@@ -52,7 +54,7 @@ export function productTree(root: string, release: Release, feed?: FeedPlace, ho
     builtTree(root, host),
     host.bringsNode ? nodeTree(root) : new Map(),
     packageTree(root, host),
-    new Map<string, Entry>(feed === undefined ? [] : [[FEED_PLACE, json(feed)]]),
+    new Map<string, Entry>(feed === undefined ? [] : [[FEED_PLACE, { text: placeText(feed), mode: PLAIN }]]),
     new Map<string, Entry>([
       ["bin/runnel", { text: launcher(host), mode: PROGRAM }],
       ["app/bin/runnel.mjs", { source: join(root, "app/bin/runnel.mjs"), mode: PLAIN }],

@@ -13,8 +13,12 @@ const FOLDER = fileURLToPath(new URL("../windows", import.meta.url));
 /** Stays the same in every version: by it msiexec knows what is installed. */
 const UPGRADE = "6F0C5B0E-4A53-4E0B-9D0F-4B1B9B8F5A77";
 
-/** Makes runnel-VERSION-setup.exe. @returns its path */
-export function packSetup(folder: string, release: Release, work: string, out: string): string {
+/**
+ * Makes runnel-VERSION-setup.exe.
+ * @param winfsp path of WinFsp's own installer, which the set-up then brings as it is, and runs where WinFsp is not
+ * @returns its path
+ */
+export function packSetup(folder: string, release: Release, work: string, out: string, winfsp?: string): string {
   settle(folder, release.epochSeconds);
   const files = filesIn(folder);
   const path = join(out, `runnel-${release.version}-setup.exe`);
@@ -25,6 +29,7 @@ export function packSetup(folder: string, release: Release, work: string, out: s
     SIZE: String(Math.ceil(sizeOf(folder) / 1024)),
     INSTALL: installLines(folder, files).join("\n"),
     REMOVE: removeLines(files).join("\n"),
+    WINFSP: winfsp === undefined ? "" : template("winfsp.nsi", { MSI: winfsp }, FOLDER),
   };
   const script = join(work, "runnel.nsi");
   writeFileSync(script, template("runnel.nsi", words, FOLDER));
@@ -32,6 +37,13 @@ export function packSetup(folder: string, release: Release, work: string, out: s
   runTool("makensis", ["-V2", "-WX", "-INPUTCHARSET", "UTF8", script], { env });
   rmSync(script);
   return path;
+}
+
+/** Path of WinFsp's own installer. @throws Error when it is another file than the one that is meant */
+export function checkedWinFsp(path: string, sha256: string): string {
+  const is = createHash("sha256").update(readFileSync(path)).digest("hex");
+  if (is === sha256) return path;
+  throw new Error(`${path} is not the installer of WinFsp that is meant: its SHA-256 is ${is}, not ${sha256}.`);
 }
 
 /** Folders of the files, each before what is in it; "" is the one that is installed. */

@@ -65,6 +65,7 @@ Section
     SetOutPath "$INSTDIR"
     CreateShortCut "$SMPROGRAMS\Runnel\Runnel.lnk" "$INSTDIR\runnel.cmd" "ui" "" "" SW_SHOWMINIMIZED
     CreateShortCut "$SMPROGRAMS\Runnel\Runnel command line.lnk" "$SYSDIR\cmd.exe" '/k set "PATH=$INSTDIR;%PATH%"'
+@WINFSP@
 SectionEnd
 
 Section "Uninstall"

@@ -48,11 +48,11 @@ async function run(): Promise<void> {
   });
   await app.whenReady();
 
-  // Without a package of its own, Electron has to be told which app it is.
-  const command = app.isPackaged ? [process.execPath] : [process.execPath, FOLDER];
+  const command = startCommand();
   const atLogin = [...command, QUIET];
   const isLinux = process.platform === "linux";
-  const program = agentProgram(join(FOLDER, ".."));
+  const resources = app.isPackaged ? process.resourcesPath : undefined;
+  const program = agentProgram({ bundle: FOLDER, resources, named: process.env["RUNNEL_APP_FOLDER"] });
   const shell = new ElectronShell(FOLDER);
   const desktop = new Desktop({
     clock,
@@ -74,6 +74,14 @@ async function run(): Promise<void> {
   const running = desktop.run(words);
   take = (more) => desktop.startedAgain(more);
   await running;
+}
+
+/** Starts the app again. An AppImage says where it lies: what it holds is elsewhere each time. */
+function startCommand(): string[] {
+  const image = process.env["APPIMAGE"];
+  if (image !== undefined) return [image];
+  // Without a package of its own, Electron has to be told which app it is.
+  return app.isPackaged ? [process.execPath] : [process.execPath, FOLDER];
 }
 
 async function takeLinksOf(command: string[]): Promise<void> {

@@ -21,11 +21,26 @@ export interface AgentProgram {
   launcher: string;
 }
 
+export interface AppPlace {
+  /** Folder of the app's bundle. */
+  bundle: string;
+  /** Folder of what a packaged app brings beside its bundle (`process.resourcesPath`). */
+  resources: string | undefined;
+  /** Folder `app` of the program, where whoever started the app names one (installers/linux/AppRun). */
+  named: string | undefined;
+}
+
 /** The program beside this app: of its own packages, else that which the system finds. */
-export function agentProgram(appFolder: string): AgentProgram {
-  const ownNode = join(appFolder, "..", "node_modules", ".bin", process.platform === "win32" ? "node.exe" : "node");
+export function agentProgram({ bundle, resources, named }: AppPlace): AgentProgram {
+  const packaged = join(resources ?? "", "runnel", "app");
   // oxlint-disable-next-line node/no-sync -- once, before there is anything to hold up
-  return { node: existsSync(ownNode) ? ownNode : "node", launcher: join(appFolder, "bin", "runnel.mjs") };
+  const first = (...paths: string[]): string | undefined => paths.find((path) => existsSync(path));
+  const folder = named ?? (resources === undefined ? undefined : first(packaged)) ?? join(bundle, "..");
+  const home = join(folder, "..");
+  const nodes = ["node_modules/.bin/node", "node_modules/.bin/node.exe", "node.exe"].map((path) => join(home, path));
+  const launcher = join(folder, "bin", "runnel.mjs");
+  // A bundle for Windows has no launcher (scripts/bundle-windows.mjs).
+  return { node: first(...nodes) ?? "node", launcher: first(launcher, join(folder, "cli", "main.js")) ?? launcher };
 }
 
 /** Starts the agent, unless one runs. Resolves when it answers. @throws RunnelError Unavailable with a sentence. */
