@@ -27,7 +27,7 @@ function memoryRig(): Rig {
 function polledRig(): Rig & { timers(): number } {
   const inner = new SimulatedClock();
   let sleptMs = 0;
-  // As on Linux: the boot clock goes on in a sleep, timers do not.
+  // The boot clock goes on in a sleep, timers do not, as on Linux.
   const clock: Clock = {
     bootMs: () => inner.bootMs() + sleptMs,
     wallNs: () => inner.wallNs(),

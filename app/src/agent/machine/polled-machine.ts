@@ -1,5 +1,6 @@
 // Finds out by looking every few seconds that the machine slept (its boot clock went on, and its timers did not) or
-// that its addresses are others. The same on every system: what each tells of itself goes over services that may be missing.
+// that its addresses are others. The same on every system: what each tells of itself goes over services that may be
+// missing.
 import type { Clock, Timer } from "@runnel/shared";
 import type { MachineChange, MachineChanges } from "./machine-changes.ts";
 import { Watchers } from "./watchers.ts";
@@ -45,7 +46,7 @@ export class PolledMachine implements MachineChanges {
     const addresses = this.#addresses();
     const isOther = addresses !== this.#seen;
     this.#seen = addresses;
-    // Who is told may end its watch.
+    // Begun before it tells: a watch may be ended by it.
     this.#await();
     if (isLate) this.#watchers.tell("woke");
     if (isOther) this.#watchers.tell("network");

@@ -1,4 +1,4 @@
-// Those who watch a machine: an engine looks only while there are any.
+// Watchers of a machine: an engine looks only while there are any.
 import type { MachineChange } from "./machine-changes.ts";
 
 type Tell = (change: MachineChange) => void;
