@@ -232,7 +232,7 @@ describe("a server for others", () => {
     expect((await sh(drive, "echo still here > file && cat file")).stdout).toBe("still here\n");
     await device.ask(["unmount", drive]);
     const place = address();
-    expect(await device.ask(["logout", place])).toEqual({ server: place, device: "laptop" });
+    expect(await device.ask(["logout", place])).toEqual({ server: place, device: "laptop", isTokenGone: true });
     expect(readFileSync(join(device.home, "servers.json"), "utf8")).not.toContain(place);
     expect(await refused(device, "mount", url(), drive)).toMatchObject({ code: 4, kind: "Denied" });
     expect(await refused(device, "logout", place)).toMatchObject({ kind: "NotFound" });

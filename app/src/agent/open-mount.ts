@@ -18,6 +18,7 @@ import type { MountDeps } from "./mounted-volume/mount-deps.ts";
 import { mountLog } from "./mount-log.ts";
 import type { Mount, MountSettings } from "./mount.ts";
 import { PinList } from "./pins/pin-list.ts";
+import { thisMachine } from "./machine/host/this-machine.ts";
 import { knownHere } from "./servers/log-in-here.ts";
 import type { Happening } from "./view/mount-watch.ts";
 import type { Supplies } from "./supply/supplies.ts";
@@ -78,6 +79,7 @@ export async function openMount(
   };
   const mount = await openMountWith(engines, settings, {
     isReadOnly: servers.isReadOnly(settings.url),
+    machine: thisMachine,
     token: () => servers.tokenFor(settings.url),
     rightChanged: (isNowReadOnly) => servers.learnRight(settings.url, isNowReadOnly),
     device: (device ??= deviceAtHome({
@@ -103,11 +105,13 @@ async function suppliesOrNone(log: LogSupplies): Promise<Supplies | undefined> {
   }
 }
 
+type AccessDeps = Pick<MountDeps, "isReadOnly" | "token" | "rightChanged" | "device" | "machine">;
+
 /** The same with other engines. */
 export async function openMountWith(
   { clock, executor, disk, dialer, boot, newInstance, ...engines }: MountEngines,
   settings: MountSettings,
-  { isReadOnly, token, rightChanged, device: own }: Pick<MountDeps, "isReadOnly" | "token" | "rightChanged" | "device">,
+  { isReadOnly, token, rightChanged, device: own, machine }: AccessDeps,
 ): Promise<Mount> {
   const volume = volumeOf(new URL(settings.url));
   const ofBoot = boot === undefined ? {} : { boot };
@@ -178,6 +182,7 @@ export async function openMountWith(
       clock,
       dialer,
       ...(token === undefined ? {} : { token }),
+      ...(machine === undefined ? {} : { machine }),
       isReadOnly,
       ...(rightChanged === undefined ? {} : { rightChanged }),
       ...(own === undefined ? {} : { device: own }),

@@ -16,6 +16,7 @@ import { tempSecrets } from "@runnel/shared/test/host/local/temp-secrets.ts";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { type Socket, connect } from "node:net";
+import { MemoryMachine } from "../../src/agent/machine/memory-machine.ts";
 import { Redial } from "../../src/agent/wire/redial.ts";
 
 const INSTANCE = "1".repeat(32);
@@ -136,3 +137,33 @@ test("who was not let in does not come again soon, and who is let go of does not
   await clock.advance(60_000);
   expect(begun).toBe(18);
 });
+
+test.each(["woke", "network"] as const)(
+  "after a long outage a machine whose change is %j dials at once, also when all attempts of before hang",
+  async (what) => {
+    const clock = new SimulatedClock();
+    const machine = new MemoryMachine();
+    const begunMs: number[] = [];
+    const dial = async (): Promise<never> => {
+      begunMs.push(clock.bootMs());
+      return new Promise<never>(() => undefined);
+    };
+    const parts = { url: "ws://127.0.0.1:7473/docs", clock, dialer: { dial }, executor: inlineExecutor() };
+    const ending = new AbortController();
+    const redial = new Redial({ ...parts, software: "test", machine }, INSTANCE, 0, () => undefined);
+    const connecting = redial.next(false, ending.signal);
+    connecting.catch(() => undefined);
+    await clock.advance(600_000);
+    expect(begunMs).toHaveLength(18);
+    machine.change(what);
+    const changedMs = clock.bootMs();
+    await clock.advance(700);
+    expect(begunMs.filter((ms) => ms > changedMs)).toHaveLength(1);
+    ending.abort(new Error("no more"));
+    await expect(connecting).rejects.toThrow("no more");
+    const begun = begunMs.length;
+    machine.change(what);
+    await clock.advance(60_000);
+    expect(begunMs).toHaveLength(begun);
+  },
+);

@@ -13,6 +13,7 @@ import {
   TIMING,
   packState,
 } from "@runnel/shared";
+import { MemoryMachine } from "../../src/agent/machine/memory-machine.ts";
 import { Lease } from "../../src/agent/leases/lease.ts";
 import { Session } from "../../src/agent/wire/session.ts";
 import { Keepalive } from "../../src/agent/wire/keepalive.ts";
@@ -42,6 +43,7 @@ interface Told {
   session: Session;
   clock: SimulatedClock;
   line: SimulatedLine;
+  machine: MemoryMachine;
   /** Each lease that the drive was told of, and when. */
   leases: { untilMs: number; atMs: number }[];
 }
@@ -71,6 +73,7 @@ async function attached(termMs: number, wasUsed = true, delayMs = DELAY_MS): Pro
     void new Connection({ link, isClient: false, clock, executor, opened: serve, closed: () => undefined });
   });
   const line = network.line({ delayMs });
+  const machine = new MemoryMachine();
   const leases: Told["leases"] = [];
   const nothing = (): void => undefined;
   const session = new Session({
@@ -78,6 +81,7 @@ async function attached(termMs: number, wasUsed = true, delayMs = DELAY_MS): Pro
     volume: "docs",
     clock,
     dialer: line,
+    machine,
     executor,
     instance: () => "1".repeat(32),
     software: "test",
@@ -100,7 +104,7 @@ async function attached(termMs: number, wasUsed = true, delayMs = DELAY_MS): Pro
   const starting = session.start();
   await clock.advance(20 * DELAY_MS);
   await starting;
-  return { session, clock, line, links, leases };
+  return { session, clock, line, machine, links, leases };
 }
 
 test("[W178] the server's features can be asked for, and unknown ones do nothing", async () => {
@@ -344,4 +348,33 @@ describe("a server that is busy with a change for minutes", () => {
       await closing;
     },
   );
+});
+
+describe("a machine that slept while its line died without a word", () => {
+  test("has another connection within seconds, though nobody asks anything", async () => {
+    const { session, clock, line, machine, links } = await attached(TIMING.leaseTermMs, false);
+    await clock.advance(10 * TIMING.leaseTermMs);
+    line.backsOff = true;
+    line.isBlackHole = true;
+    expect(session.subscribe([[1, 0]])).toBe(true);
+    await clock.advance(60_000);
+    line.isBlackHole = false;
+    expect([links.length, session.isConnected]).toEqual([1, true]);
+    machine.change("woke");
+    await clock.advance(10_000);
+    expect([links.length, session.isResponsive]).toEqual([2, true]);
+    await Promise.all([session.close(), clock.advance(2_000)]);
+  });
+
+  test("keeps a connection that answers", async () => {
+    const { session, clock, machine, links } = await attached(TIMING.leaseTermMs, false);
+    machine.change("network");
+    machine.change("woke");
+    await clock.advance(10_000);
+    expect([links.length, session.isResponsive]).toEqual([1, true]);
+    await Promise.all([session.close(), clock.advance(2_000)]);
+    machine.change("woke");
+    await clock.advance(10_000);
+    expect(links).toHaveLength(1);
+  });
 });

@@ -4,6 +4,7 @@ import type { Clock, Dialer, DiskRoot, Executor } from "@runnel/shared";
 import type { Cache } from "../cache/cache.ts";
 import type { DeviceAtHome } from "../colleagues/colleagues.ts";
 import type { Journal } from "../journal/journal.ts";
+import type { MachineChanges } from "../machine/machine-changes.ts";
 import type { MountSettings } from "../mount.ts";
 import type { PinList } from "../pins/pin-list.ts";
 import type { Replica } from "../replica/replica.ts";
@@ -25,6 +26,8 @@ export interface MountDeps {
   /** The folder below which the cache's contents lie. */
   cacheRoot: DiskRoot;
   software: string;
+  /** Left out where nobody knows when the machine slept, or its network changed. */
+  machine?: MachineChanges;
   /** Returns what makes this device known to the server. */
   token?(): Promise<string | undefined> | string | undefined;
   /** The drive is opened so. */

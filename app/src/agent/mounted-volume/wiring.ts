@@ -240,6 +240,7 @@ function connect(
     software: `${deps.software} on ${hostname()}`,
     isReadOnly: deps.isReadOnly,
     ...(deps.token === undefined ? {} : { token: () => deps.token?.() }),
+    ...(deps.machine === undefined ? {} : { machine: deps.machine }),
     ...asked,
     listsAll: true,
     events,

@@ -1,4 +1,5 @@
 // Dials a server, and greets it.
+import type { MachineChanges } from "../machine/machine-changes.ts";
 import type { Clock, Dialer, Executor, Link, ResultOf } from "@runnel/shared";
 import {
   Connection,
@@ -17,6 +18,8 @@ export interface ConnectionDeps {
   executor: Executor;
   /** "Runnel 0.1.0 on ada-laptop": what others read when they wait for this client. */
   software: string;
+  /** Left out where nobody knows when the machine slept, or its network changed. */
+  machine?: MachineChanges;
   /** Resolves to the token that makes this device known to the server. */
   token?(): Promise<string | undefined> | string | undefined;
 }

@@ -29,7 +29,7 @@ export class Redial {
   readonly #instance: string;
   readonly #roundTripMs: number;
   readonly #failed: (error: unknown) => void;
-  readonly #lostMs: number;
+  #lostMs: number;
   #chances = 0;
 
   /**
@@ -72,7 +72,7 @@ export class Redial {
           resolve(dialed);
         },
         (error: unknown) => {
-          attempts--;
+          attempts = Math.max(0, attempts - 1);
           if (either.aborted) return;
           if (isRunnelError(error, "Denied", "Revoked")) reject(error as Error);
           this.#failed(error);
@@ -81,12 +81,21 @@ export class Redial {
       );
     };
     const end = (): void => reject(either.reason as Error);
+    // Attempts of before hang perhaps in a network that is there no more. A refusal stays one.
+    const watching = wasRefused
+      ? undefined
+      : this.#deps.machine?.watch(() => {
+          this.#lostMs = this.#deps.clock.bootMs();
+          attempts = 0;
+          later(this.#retryMs);
+        });
     ending.addEventListener("abort", end);
     later(wasRefused ? REFUSED_MS : this.#retryMs);
     if (ending.aborted) end();
     try {
       return await promise;
     } finally {
+      watching?.[Symbol.dispose]();
       ending.removeEventListener("abort", end);
       over.abort();
       timer?.cancel();

@@ -1,4 +1,5 @@
 // Dependencies of a session, and the events that it reports.
+import type { MachineChanges } from "../machine/machine-changes.ts";
 import type { Change, Channel, Clock, Dialer, Difference, Executor, NodeState, VersionId } from "@runnel/shared";
 
 export interface SessionEvents {
@@ -63,6 +64,8 @@ export interface SessionDeps {
   software: string;
   /** The drive is opened so. */
   isReadOnly?: boolean;
+  /** Left out where nobody knows when the machine slept, or its network changed. */
+  machine?: MachineChanges;
   /** Token that makes this device known to the server; asked at each connection. */
   token?(): Promise<string | undefined> | string | undefined;
   /** Programs used the drive since the last call, answered without this side hearing of it. */

@@ -42,6 +42,8 @@ export class Session {
   readonly writeLeases: WriteLeases;
   readonly elsewhere: HeldElsewhere;
   private running: Promise<void> | undefined;
+  private watching: Disposable | undefined;
+  private wakeKeeper: (() => void) | undefined;
   /** Right that the server said last; before that, the drive's. */
   mayOnlyRead: boolean;
   /** Features that the server offered last. */
@@ -97,6 +99,7 @@ export class Session {
       this.refusal = isRunnelError(error, ...NOT_NOW) ? error.message : undefined;
       this.lastError = unreachable("connect", error);
     }
+    this.watching = this.deps.machine?.watch(() => void this.replaceIfStuck());
     this.running = this.keepConnected();
   }
 
@@ -293,6 +296,7 @@ export class Session {
   async close(): Promise<void> {
     if (this.isEnding) return this.running;
     this.isEnding = true;
+    this.watching?.[Symbol.dispose]();
     this.suspension?.over.resolve();
     await this.leave(new RunnelError("Unreachable", "disconnect", "The drive is being unmounted."));
     await this.running;
@@ -420,8 +424,7 @@ export class Session {
     if (this.connection !== connection) return;
     this.traffic.ended(connection);
     this.keepalive.changed();
-    this.connection = undefined;
-    this.feed = undefined;
+    [this.connection, this.feed] = [undefined, undefined];
     this.lastError = this.suspension?.error ?? unreachable("connection", error);
     this.lease.lost(this.lastError);
     this.writeLeases.lost();
@@ -430,8 +433,6 @@ export class Session {
     this.deps.events.link?.(false, this.lastError.message);
     this.wakeKeeper?.();
   }
-
-  private wakeKeeper: (() => void) | undefined;
 
   private async keepConnected(): Promise<void> {
     while (!this.isEnding) {
@@ -464,16 +465,15 @@ export class Session {
     return new Redial(this.deps, this.deps.instance(), this.keepalive.line.roundTripMs, failed);
   }
 
-  /** Dials a replacement while the server is silent to somebody who waits: perhaps only this connection is stuck. */
+  /** Dials a replacement where the server is silent, or the machine slept: perhaps only this connection is stuck. */
   private async replaceIfStuck(): Promise<void> {
     const { connection } = this;
     if (this.isReplacing || !this.isConnected || connection === undefined) return;
     this.isReplacing = true;
     try {
-      const { clock } = this.deps;
       const error = new RunnelError("Unreachable", "connection", "The line is there again, the connection was not.");
       this.replacement = await dialReplacement({
-        clock,
+        clock: this.deps.clock,
         keepalive: this.keepalive,
         isInUse: () => this.connection === connection && !this.isEnding && !this.isSuspended,
         ask: async () => {
