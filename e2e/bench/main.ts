@@ -7,6 +7,7 @@
 import { cpus, release, totalmem } from "node:os";
 import { parseArgs } from "node:util";
 import type { BenchContext, Benchmark } from "./benchmark.ts";
+import { c2cfsBenchmark } from "./c2cfs.ts";
 import { idleBenchmark } from "./idle.ts";
 import { localBenchmark } from "./local.ts";
 import { manyBenchmark } from "./many.ts";
@@ -24,6 +25,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   manyBenchmark,
   idleBenchmark,
   officeBenchmark,
+  c2cfsBenchmark,
   pagesBenchmark,
   objectsBenchmark,
   wanBenchmark,
