@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import type { BenchContext, Benchmark } from "./benchmark.ts";
 import { idleBenchmark } from "./idle.ts";
 import { localBenchmark } from "./local.ts";
+import { mailBenchmark } from "./mail.ts";
 import { manyBenchmark } from "./many.ts";
 import { nativeBenchmark } from "./native/native.ts";
 import { officeBenchmark } from "./office.ts";
@@ -26,6 +27,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   officeBenchmark,
   pagesBenchmark,
   objectsBenchmark,
+  mailBenchmark,
   wanBenchmark,
   stickBenchmark,
 ];
