@@ -10,6 +10,7 @@ import type { BenchContext, Benchmark } from "./benchmark.ts";
 import { c2cfsBenchmark } from "./c2cfs.ts";
 import { idleBenchmark } from "./idle.ts";
 import { localBenchmark } from "./local.ts";
+import { mailBenchmark } from "./mail.ts";
 import { manyBenchmark } from "./many.ts";
 import { nativeBenchmark } from "./native/native.ts";
 import { officeBenchmark } from "./office.ts";
@@ -28,6 +29,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   c2cfsBenchmark,
   pagesBenchmark,
   objectsBenchmark,
+  mailBenchmark,
   wanBenchmark,
   stickBenchmark,
 ];
