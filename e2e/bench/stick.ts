@@ -41,7 +41,9 @@ export const stickBenchmark: Benchmark = {
       const drive = sandbox.makeFolder("office-drive");
       const stick = sandbox.makeFolder("stick");
       await office.mount(`${server.url}/docs`, drive);
-      await office.ask(["carry", "out", stick, join(drive, "state")], { deadlineMs: DEADLINE_MS });
+      const asked = ["carry", "out", stick, join(drive, "state")];
+      const { carried } = (await office.ask(asked, { deadlineMs: DEADLINE_MS })) as { carried: { files: number } };
+      if (carried.files !== 1) throw new Error("The file did not get onto the stick.");
       await office.ask(["stop"]);
       const line = { sandbox, port: server.port, digest };
       say("the line alone");

@@ -19,6 +19,7 @@ import type { UnsentSaves } from "../drive/saving/unsent.ts";
 import type { JournalCommit } from "../journal/journal.ts";
 import { FilesBelow } from "../pins/files-below.ts";
 import type { Replica } from "../replica/replica.ts";
+import { ComposedContent } from "../transfer/compose.ts";
 import { CutContent } from "../transfer/cut-content.ts";
 import type { ChunkSpan, ChunkSource } from "../transfer/sources/chunk-source.ts";
 
@@ -127,11 +128,24 @@ export class Carrying implements CarryingMount {
       await downloads.keep(hold.content, out.signal);
       const content = cache.byId(hold.content.id) ?? hold.content;
       const read = (offset: number, length: number): Promise<Uint8Array> => cache.read(content, offset, length);
-      await give(out, { version: { node, seq }, sizeBytes, recipe: recipeOf(content), read }, []);
+      await give(out, { version: { node, seq }, sizeBytes, recipe: await this.#recipeOf(content), read }, []);
       await out.carried([node, seq, sizeBytes, path]);
     } catch (error) {
       if (out.signal.aborted || !isRunnelError(error, "Gone", "Lost", "Stale", "Corrupt", "NotFound")) throw error;
       out.failed(path, error);
+    }
+  }
+
+  /** The server has none yet of a file that was just put into its folder: it is cut here as it will be there. */
+  async #recipeOf(content: CachedContent): Promise<Recipe> {
+    const { recipe, sizeBytes } = content;
+    if (recipe !== undefined && recipeSize(recipe) === sizeBytes) return recipe;
+    const file = await this.#deps.cache.openFile(content);
+    try {
+      const composed = new ComposedContent([{ file, offset: 0, length: sizeBytes }], []);
+      return (await new CutContent(composed, this.#deps.executor, presetFor(sizeBytes)).whole()).recipe;
+    } finally {
+      await file.close();
     }
   }
 
@@ -209,9 +223,4 @@ async function give(
 function* slices({ from, count }: ChunkSpan): Generator<ChunkSpan> {
   for (let at = from; at < from + count; at += ENTRIES_AT_ONCE)
     yield { from: at, count: Math.min(ENTRIES_AT_ONCE, from + count - at) };
-}
-
-function recipeOf({ recipe, sizeBytes }: CachedContent): Recipe {
-  if (recipe !== undefined && recipeSize(recipe) === sizeBytes) return recipe;
-  throw new RunnelError("Gone", "carry out", "The server has no recipe of this file yet. Try again in a moment.");
 }
