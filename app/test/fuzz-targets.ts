@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import { CallClient, CallServer, isRunnelError, LineCarrier, SimulatedClock } from "@runnel/shared";
 import { type FuzzTarget, type Targets, requireThat } from "@runnel/shared/test/fuzz/target.ts";
 import { askedColleagues, incomingColleagues } from "./colleagues/fuzz-colleagues.ts";
+import { nearby } from "./colleagues/nearby/fuzz-nearby.ts";
 import { CONTROL_LIMITS, CONTROL_VERSION } from "../src/agent/control/protocol.ts";
 import { type JournalRecord, decodeJournalRecord, encodeJournalRecord } from "../src/agent/journal/records.ts";
 import { AGENT_VERBS } from "../src/verbs/index.ts";
@@ -146,4 +147,5 @@ export const targets: Targets = {
   journal,
   "incoming colleagues": incomingColleagues,
   "asked colleagues": askedColleagues,
+  nearby,
 };

@@ -171,6 +171,11 @@ export const LIMITS = {
   colleagueConnections: 64,
   deviceColleagueConnections: 8,
   colleagueRequests: 8,
+  /** Devices that mDNS told of, addresses of each, bytes of a message, and messages that are read in a second. */
+  nearbyDevices: 64,
+  nearbyAddresses: 4,
+  nearbyBytes: 1500,
+  nearbyMessages: 100,
   /** A mail that a relay takes; parts of one by reference, and what says of which it is. */
   mailBytes: 1024 * MiB,
   mailParts: 64,

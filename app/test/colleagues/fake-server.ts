@@ -26,6 +26,8 @@ interface Member {
 }
 
 export class FakeServer {
+  /** At which it says that devices are. */
+  addresses = ["127.0.0.1"];
   readonly #clock: Clock;
   readonly #epoch: string;
   readonly #key = new TicketKey();
@@ -69,7 +71,7 @@ export class FakeServer {
         name,
         key: place.key,
         port: place.port,
-        addresses: ["127.0.0.1"],
+        addresses: this.addresses,
       })),
       hints: holders.map(({ member: { number }, has }) => [number, packed(has)]),
       yours: packed(withoutSpans(spansFrom(wanted), hinted)),

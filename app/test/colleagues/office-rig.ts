@@ -4,6 +4,7 @@ import { RealClock, type RequestOf, SimulatedClock, checkRequest, encodeRecipe }
 import type { Cache } from "../../src/agent/cache/cache.ts";
 import { Colleagues, type DeviceAtHome } from "../../src/agent/colleagues/colleagues.ts";
 import { deviceAtHome } from "../../src/agent/colleagues/device-at-home.ts";
+import { MemoryMulticast } from "../../src/agent/colleagues/nearby/memory-multicast.ts";
 import { MemoryCost } from "../../src/agent/control/host/line-cost/memory-cost.ts";
 import type { MountSettings } from "../../src/agent/mount.ts";
 import { Sources } from "../../src/agent/transfer/sources/sources.ts";
@@ -22,6 +23,8 @@ export class Office {
   readonly clock = new SimulatedClock();
   readonly server = new FakeServer(this.clock, EPOCH);
   readonly seats: Seat[] = [];
+  /** On which the devices hear each other. */
+  readonly link = new MemoryMulticast();
 
   async seat(name: string, settings: SeatSettings = ON): Promise<Seat> {
     const seat = await Seat.open(this, name, { ...settings });
@@ -73,6 +76,7 @@ export class Seat {
       executor,
       software: "Runnel",
       lineCost: this.line.cost,
+      multicast: office.link.at("127.0.0.1"),
     });
     const log = (message: string): void => void this.said.push(message);
     this.sources = new Sources({ clock, executor, lateMs: () => 2_000, dropped: (_source, sentence) => log(sentence) });

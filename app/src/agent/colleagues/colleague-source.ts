@@ -30,6 +30,7 @@ import {
 import type { ChunkRun, ChunkSource, WantedContent } from "../transfer/sources/chunk-source.ts";
 import type { Session } from "../wire/session.ts";
 import { type CameRun, ColleagueLine } from "./line.ts";
+import type { NearbyAddress } from "./nearby/nearby.ts";
 import { textOf } from "./offer.ts";
 import { RunQueue } from "./run-queue.ts";
 
@@ -55,6 +56,8 @@ export interface ColleagueSourceDeps {
   software: string;
   session: Pick<Session, "inBackground">;
   dialerFor(fingerprint: string): Dialer;
+  /** Tells where the device of this key is by mDNS, once it does. */
+  nearby?(fingerprint: string, signal: AbortSignal): Promise<readonly NearbyAddress[]>;
   /** While it says no the server is to bring all. */
   isOpen(): boolean;
   log(message: string, error?: unknown): void;
@@ -221,10 +224,18 @@ export class ColleagueSource implements ChunkSource {
     const known = this.#lines.get(key);
     const open = await known?.catch(() => undefined);
     if (open?.isOpen === true) return open;
-    const { clock, executor, software, dialerFor } = this.#deps;
+    const { clock, executor, software, dialerFor, nearby } = this.#deps;
     const closed = (): void => void (this.#lines.get(key) === dialing && this.#lines.delete(key));
     const dialing = ColleagueLine.dial(
-      { clock, executor, software, dialer: dialerFor(key), colleague: hint, closed },
+      {
+        clock,
+        executor,
+        software,
+        dialer: dialerFor(key),
+        colleague: hint,
+        closed,
+        ...(nearby === undefined ? {} : { nearby: (ending: AbortSignal) => nearby(key, ending) }),
+      },
       signal,
     );
     this.#lines.set(key, dialing);

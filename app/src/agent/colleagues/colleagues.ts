@@ -9,7 +9,8 @@ import type { Session } from "../wire/session.ts";
 import { Announcer, type Place } from "./announcer.ts";
 import { ColleagueSource } from "./colleague-source.ts";
 import type { ColleagueDoor } from "./door.ts";
-import { Offer } from "./offer.ts";
+import type { Nearby } from "./nearby/nearby.ts";
+import { Offer, textOf } from "./offer.ts";
 import { UploadLimit } from "./upload-limit.ts";
 
 /** This device, as its colleagues know it: made once for an agent. */
@@ -23,6 +24,8 @@ export interface DeviceAtHome {
   addresses(): string[];
   /** The system's word on the line. */
   lineCost: LineCost;
+  /** Devices on the network at hand, by mDNS. Left out: nobody says or hears anything there. */
+  nearby?: Nearby;
 }
 
 export interface ColleaguesDeps {
@@ -68,6 +71,7 @@ export class Colleagues {
         if (deps.device === undefined) throw new Error("there is no device to dial from");
         return deps.device.dialerFor(fingerprint);
       },
+      nearby: async (fingerprint, signal) => (await deps.device?.nearby?.find(fingerprint, signal)) ?? [],
     });
   }
 
@@ -161,6 +165,7 @@ export class Colleagues {
     if (!this.#isOn || reach === undefined || reach === "off") {
       this.areThere(false);
       this.source.close();
+      await device.nearby?.close(this.offer);
       await device.door.close(this.offer);
       if (this.#announcer.isKnown)
         await this.#announce({ key: await device.key(), port: 0, addresses: [], reach: "network" });
@@ -168,7 +173,10 @@ export class Colleagues {
     }
     if (!this.#announcer.canAnnounce) return;
     const key = await device.key();
-    await this.#announce({ key, port: await device.door.open(this.offer), addresses: device.addresses(), reach });
+    const port = await device.door.open(this.offer);
+    if (reach === "network") device.nearby?.open(this.offer, { key: textOf(key), port });
+    else await device.nearby?.close(this.offer);
+    await this.#announce({ key, port, addresses: device.addresses(), reach });
   }
 
   async #announce(place: Place): Promise<void> {

@@ -16,6 +16,9 @@ import type { LineCost } from "../control/host/line-cost/line-cost.ts";
 import { thisLineCost } from "../control/host/line-cost/this-line-cost.ts";
 import type { DeviceAtHome } from "./colleagues.ts";
 import { ColleagueDoor, ownAddresses } from "./door.ts";
+import { lanMulticast } from "./nearby/lan-multicast.ts";
+import type { Multicast } from "./nearby/multicast.ts";
+import { Nearby } from "./nearby/nearby.ts";
 
 const FOLDER = "identity";
 const PRIVATE_MODE = 0o700;
@@ -30,9 +33,12 @@ export interface DeviceDeps {
   software: string;
   /** Left out: as this system says. */
   lineCost?: LineCost;
+  /** Left out: that of this machine, unless RUNNEL_MDNS is off. */
+  multicast?: Multicast;
 }
 
-export function deviceAtHome({ home, disk, clock, executor, software, lineCost }: DeviceDeps): DeviceAtHome {
+export function deviceAtHome({ home, disk, clock, executor, software, lineCost, multicast }: DeviceDeps): DeviceAtHome {
+  const heard = multicast ?? (process.env.RUNNEL_MDNS === "off" ? undefined : lanMulticast(clock));
   let made: Promise<TlsIdentity> | undefined;
   let own: TlsIdentity | undefined;
   const make = async (): Promise<TlsIdentity> => {
@@ -60,6 +66,7 @@ export function deviceAtHome({ home, disk, clock, executor, software, lineCost }
     },
     addresses: ownAddresses,
     lineCost: lineCost ?? thisLineCost(clock),
+    ...(heard === undefined ? {} : { nearby: new Nearby({ clock, multicast: heard }) }),
     dialerFor: (fingerprint) => new WsDialer(() => ({ fingerprint, proxy: "direct", own })),
   };
 }

@@ -14,13 +14,19 @@ import {
   type SeenColleague,
   type Timer,
   check,
+  sleep,
 } from "@runnel/shared";
+import type { NearbyAddress } from "./nearby/nearby.ts";
 
 /** Addresses that are tried at once. */
 const ADDRESSES_MAX = 4;
 /** On a network at hand it answers sooner, or is not there. */
 const DIAL_MS = 3_000;
 const IDLE_MS = 60_000;
+/** Addresses that the server knows are tried so long before others. */
+const HEAD_START_MS = 300;
+/** Whoever is there answers sooner, though it answers once in a second. */
+const NEARBY_MS = 1_500;
 /** Runs that a colleague sends ahead of what is read. */
 const HELD_BYTES = 8 * 1024 * 1024;
 
@@ -31,6 +37,8 @@ export interface LineDeps {
   /** A dialer that takes the colleague's key and no other, and shows this device's own. */
   dialer: Dialer;
   colleague: Pick<SeenColleague, "addresses" | "port">;
+  /** Tells where the colleague says by mDNS that it is, once it does. Left out: nobody listens. */
+  nearby?(signal: AbortSignal): Promise<readonly NearbyAddress[]>;
   closed(): void;
 }
 
@@ -70,17 +78,29 @@ export class ColleagueLine {
 
   /** @throws Unreachable when none of its addresses answers in time, Denied when another device does. */
   static async dial(deps: LineDeps, signal: AbortSignal): Promise<ColleagueLine> {
-    const { clock, dialer, colleague } = deps;
+    const { clock, dialer, colleague, nearby } = deps;
     const over = new AbortController();
     const timer = clock.after(DIAL_MS, () => over.abort());
     const ending = AbortSignal.any([signal, over.signal]);
-    const attempts = colleague.addresses
-      .slice(0, ADDRESSES_MAX)
-      .map((address) =>
-        dialer.dial(`wss://${address.includes(":") ? `[${address}]` : address}:${colleague.port}/`, ending),
-      );
+    const attempts: Promise<Link>[] = [];
+    const dial = (address: string, port: number): Promise<Link> => {
+      const attempt = dialer.dial(`wss://${address.includes(":") ? `[${address}]` : address}:${port}/`, ending);
+      attempts.push(attempt);
+      return attempt;
+    };
+    const known = Promise.any(
+      colleague.addresses.slice(0, ADDRESSES_MAX).map((address) => dial(address, colleague.port)),
+    );
+    const others = async (): Promise<Link> => {
+      await Promise.race([known.catch(() => undefined), sleep(clock, HEAD_START_MS)]);
+      const unheard = new AbortController();
+      const late = clock.after(NEARBY_MS, () => unheard.abort());
+      const found = (await nearby?.(AbortSignal.any([ending, unheard.signal]))) ?? [];
+      late.cancel();
+      return Promise.any(found.slice(0, ADDRESSES_MAX).map(({ address, port }) => dial(address, port)));
+    };
     try {
-      const link = await Promise.any(attempts);
+      const link = await Promise.any(nearby === undefined ? [known] : [known, others()]);
       for (const attempt of attempts)
         void attempt.then((other) => other !== link && other.close(CLOSE_NORMAL, "")).catch(() => undefined);
       return new ColleagueLine(deps, link);
