@@ -51,6 +51,31 @@ describe("colleagues as a source", () => {
     expect([...givenUp]).toHaveLength(content.recipe.lengths.length);
   });
 
+  test("go by what the server said a moment ago, and do not ask it before each request", async () => {
+    const content = await wholeContent(1, 12_000_000);
+    const [laptop, desk] = [await office.seat("laptop"), await office.seat("desk")];
+    await laptop.keep(content);
+    const { source } = desk.colleagues;
+    expect(await source.locate(content, all(content), new AbortController().signal)).toHaveLength(1);
+    expect(office.server.locates).toBe(1);
+    const { came } = await got(desk, content);
+    expect(came.size).toBe(content.recipe.lengths.length);
+    // Six requests, and more than a question for each without that.
+    expect(office.server.locates).toBeLessThan(4);
+  });
+
+  test("ask the server anew when one of them does not have what it was said to have", async () => {
+    const content = await wholeContent(1);
+    const [laptop, desk] = [await office.seat("laptop"), await office.seat("desk")];
+    await laptop.keep(content);
+    const { source } = desk.colleagues;
+    expect(await source.locate(content, all(content), new AbortController().signal)).toHaveLength(1);
+    laptop.isSuspended = true;
+    const { came, givenUp } = await got(desk, content);
+    expect([came.size, givenUp.size]).toEqual([0, content.recipe.lengths.length]);
+    expect(office.server.locates).toBeGreaterThan(1);
+  });
+
   test("[W198] bring what is right, whoever lies, and say by name who does", async () => {
     const content = await wholeContent(1);
     const [honest, liar, desk] = [await office.seat("honest"), await office.seat("liar"), await office.seat("desk")];

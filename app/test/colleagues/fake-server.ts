@@ -28,6 +28,8 @@ interface Member {
 export class FakeServer {
   /** At which it says that devices are. */
   addresses = ["127.0.0.1"];
+  /** Count of questions for who has something. */
+  locates = 0;
   readonly #clock: Clock;
   readonly #epoch: string;
   readonly #key = new TicketKey();
@@ -54,6 +56,7 @@ export class FakeServer {
   }
 
   locate(listener: Listener, { version, wanted, without }: RequestOf<"locate">): SentResultOf<"locate"> {
+    this.locates++;
     const key = this.#members.get(listener)?.place.key ?? new Uint8Array(32);
     const isExcluded = (other: Uint8Array): boolean => without.some((each) => Buffer.compare(each, other) === 0);
     const holders = this.#othersOf(listener)

@@ -47,6 +47,8 @@ const WAIT_IN_ALL_MS = 10_000;
 const WAIT_MS = 800;
 /** Pause between questions that are answered without anything new. */
 const AGAIN_MS = 50;
+/** Hints count for so long: whoever wants what they name need not ask the server again, which is a round trip. */
+const HINTS_MS = 2_000;
 /** A colleague who failed is passed over for so long; one who lied until the drive is gone. */
 const AWAY_MS = 30_000;
 
@@ -84,6 +86,8 @@ export class ColleagueSource implements ChunkSource {
   readonly #tickets = new RecentMap<string, { ticket: Uint8Array; untilMs: number }>(TICKETS_MAX);
   /** Colleagues by the numbers that the server says on this connection. */
   readonly #colleagues = new RecentMap<number, SeenColleague>(LIMITS.connections);
+  /** The last answers of the server that had hints, by version. */
+  readonly #lately = new RecentMap<string, { located: Located; untilMs: number }>(TICKETS_MAX);
   readonly #lines = new Map<string, Promise<ColleagueLine>>();
   /** Colleagues that are passed over, and until when. */
   readonly #away = new Map<string, number>();
@@ -97,6 +101,8 @@ export class ColleagueSource implements ChunkSource {
   async locate(content: WantedContent, spans: readonly ChunkSpan[], signal: AbortSignal): Promise<ChunkSpan[]> {
     const wanted = spansFrom(spans);
     if (content.sizeBytes <= LIMITS.smallFileBytes) return [];
+    const known = this.#knownOf(content)?.hints.flatMap(({ has }) => has) ?? [];
+    if (withoutSpans(wanted, spansFrom(known)).length === 0) return wanted;
     const { yours } = await this.#ask(content, wanted, 0, signal);
     return withoutSpans(wanted, yours);
   }
@@ -107,6 +113,8 @@ export class ColleagueSource implements ChunkSource {
     const ending = AbortSignal.any([signal, over.signal]);
     new Round(this.#deps.clock, content, spansFrom(spans), ending, {
       ask: (left, waitMs) => this.#ask(content, left, waitMs, ending),
+      known: () => this.#knownOf(content),
+      forget: () => void this.#lately.delete(keyOf(content)),
       bring: (hint, ticket, wanted) => this.#bring(content, hint, ticket, wanted, queue, ending),
       say: (run) => queue.put(run),
     })
@@ -131,6 +139,7 @@ export class ColleagueSource implements ChunkSource {
   disconnected(): void {
     this.#colleagues.clear();
     this.#tickets.clear();
+    this.#lately.clear();
   }
 
   close(): void {
@@ -138,8 +147,15 @@ export class ColleagueSource implements ChunkSource {
     this.#lines.clear();
   }
 
+  /** Returns what the server said a moment ago, without those that are passed over since. */
+  #knownOf(content: WantedContent): Located | undefined {
+    const { located, untilMs = 0 } = this.#lately.get(keyOf(content)) ?? {};
+    if (located === undefined || untilMs <= this.#deps.clock.bootMs() || !this.#deps.isOpen()) return undefined;
+    return { ...located, hints: located.hints.filter(({ key }) => !this.#away.has(textOf(key))) };
+  }
+
   async #ask(
-    { version }: WantedContent,
+    content: WantedContent,
     wanted: readonly ChunkSpan[],
     waitMs: number,
     signal: AbortSignal,
@@ -152,7 +168,8 @@ export class ColleagueSource implements ChunkSource {
     const without = [...this.#away.keys()]
       .slice(-LIMITS.hints)
       .map((key) => new Uint8Array(Buffer.from(key, "base64url")));
-    const key = `${version.node}:${version.seq}`;
+    const { version } = content;
+    const key = keyOf(content);
     const known = this.#tickets.get(key);
     const ticket = known !== undefined && known.untilMs > nowMs ? known.ticket : undefined;
     const asked = longestOf(wanted, LIMITS.chunkSpans);
@@ -172,7 +189,9 @@ export class ColleagueSource implements ChunkSource {
       const isAway = colleague === undefined || this.#away.has(textOf(colleague.key));
       return isAway ? [] : [{ ...colleague, has: spansFrom(has) }];
     });
-    return { ticket: located.ticket ?? ticket, hints, yours: spansFrom(located.yours) };
+    const answered = { ticket: located.ticket ?? ticket, hints, yours: spansFrom(located.yours) };
+    if (hints.length > 0) this.#lately.set(key, { located: answered, untilMs: nowMs + HINTS_MS });
+    return answered;
   }
 
   /** Asks a colleague for chunks. Resolves to those that came, whatever befell the others. */
@@ -244,12 +263,20 @@ export class ColleagueSource implements ChunkSource {
   }
 }
 
+function keyOf({ version }: Pick<WantedContent, "version">): string {
+  return `${version.node}:${version.seq}`;
+}
+
 const NOTHING = new Uint8Array(0);
 const ON_ITS_WAY: ChunkRun = { from: 0, count: 0, bytes: NOTHING };
 
 interface RoundDeps {
   say(run: ChunkRun): Promise<void>;
   ask(left: readonly ChunkSpan[], waitMs: number): Promise<Located>;
+  /** Returns the server's word of a moment ago. */
+  known(): Located | undefined;
+  /** Hints were wrong: the server is asked anew. */
+  forget(): void;
   bring(hint: Hint, ticket: Uint8Array, wanted: readonly ChunkSpan[]): Promise<ChunkSpan[]>;
 }
 
@@ -278,6 +305,13 @@ class Round {
       this.#signal.throwIfAborted();
       const free = withoutSpans(this.#left, this.#asked);
       if (free.length > 0 && this.#busy.size < ASKED_MAX) {
+        const known = this.#deps.known();
+        if (known !== undefined && this.#begin(known, free) > 0) continue;
+        // All of it is to come of whoever is asked now for other chunks: the server need not say it again.
+        if (known !== undefined && this.#busy.size > 0 && hasAll(known, free)) {
+          await Promise.race(this.#busy.values());
+          continue;
+        }
         const located = await this.#deps.ask(free, this.#busy.size === 0 ? WAIT_MS : 0);
         await this.#giveUp(commonSpans(free, located.yours));
         const begun = this.#begin(located, free);
@@ -327,6 +361,7 @@ class Round {
     this.#busy.delete(key);
     this.#asked = withoutSpans(this.#asked, wanted);
     this.#left = withoutSpans(this.#left, spansFrom(came));
+    if (countOf(came) < countOf(wanted)) this.#deps.forget();
     if (countOf(came) > 0) this.#movedMs = this.#clock.bootMs();
   }
 
@@ -344,6 +379,10 @@ class Round {
     }
     return firstOf(spans, chunks);
   }
+}
+
+function hasAll({ hints }: Located, spans: readonly ChunkSpan[]): boolean {
+  return withoutSpans(spans, spansFrom(hints.flatMap(({ has }) => has))).length === 0;
 }
 
 /** Aborts when nothing has moved for a while. */
