@@ -21,6 +21,7 @@ const EXCLUDED: readonly [path: RegExp, why: string][] = [
     /cli\/command-line|control\/agent-process/,
     "they start programs from their sources; windows.long.test.ts has installed ones",
   ],
+  [/machine\/host\/open-bus/, "Linux alone has such buses"],
   [/calls\/line-carrier/, "it listens at a socket in a folder"],
 ];
 

@@ -55,7 +55,8 @@ async function watchBus(
   lost: () => void,
 ): Promise<() => void> {
   const { default: dbus } = await import("dbus-next");
-  const bus = address === undefined ? dbus.systemBus() : dbus.sessionBus({ busAddress: address });
+  const { openBus } = await import("../../../machine/host/linux/open-bus.ts");
+  const bus = openBus(address);
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
   bus.on("error", (error: unknown) => broken.reject(error));

@@ -2,6 +2,7 @@
 // hang, or die without a word.
 import dbus, { type Message, type MessageBus } from "dbus-next";
 import type { Clock } from "@runnel/shared/base";
+import { openBus } from "../../../machine/host/linux/open-bus.ts";
 
 /** A keyring may ask a person whether a program may have a secret. */
 const ANSWER_MS = 10_000;
@@ -24,7 +25,7 @@ export class SessionBus {
 
   /** @throws Error when nobody listens there. */
   static async connect(address: string, clock: Clock): Promise<SessionBus> {
-    const bus = new SessionBus(dbus.sessionBus({ busAddress: address }), clock);
+    const bus = new SessionBus(openBus(address), clock);
     const connected = new Promise<void>((done) => {
       bus.#bus.once("connect", () => done());
     });
