@@ -24,6 +24,7 @@ import { LocalFiles } from "./objects/local-files.ts";
 import { OpenVolumes } from "./objects/open-volumes.ts";
 import type { Checked } from "./control/host/machine-checks.ts";
 import type { KnownPlace, LoggedIn, LoggedOut, LoginRequest } from "./servers/login-schemas.ts";
+import type { LoginStart } from "./start/login-start.ts";
 import type { SuppliesOfAgent } from "./supply/supply-status.ts";
 import type { CarrierOfAgent } from "./carry/carried.ts";
 import type { HistoryStore } from "./view/history-store.ts";
@@ -48,6 +49,8 @@ export interface AgentDeps {
   logout(place: string): Promise<LoggedOut>;
   /** Looks where the tokens of servers lie, and whether they can be had. */
   checkLogins(): Promise<Checked[]>;
+  /** Finds what the system starts when this user logs in. */
+  loginStart(): Promise<LoginStart>;
   /** Lists the servers that know this device. */
   servers(): Promise<KnownPlace[]>;
   /** Opens the supplies where they are not open yet. @throws RunnelError */

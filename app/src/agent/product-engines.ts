@@ -2,6 +2,7 @@
 // answers `status`, needs neither addon nor database.
 import type { AgentEngines } from "./run-agent.ts";
 import { parsePredicate } from "@runnel/shared";
+import { homeFolder } from "./control/host/agent-home.ts";
 
 let hasSupplies = false;
 
@@ -27,6 +28,7 @@ export const productEngines: AgentEngines = {
   login: async (request) => (await import("./servers/log-in-here.ts")).logInHere(request),
   logout: async (place) => (await import("./servers/log-in-here.ts")).logOutHere(place),
   checkLogins: async () => (await import("./servers/log-in-here.ts")).checkLoginsHere(),
+  loginStart: async () => (await import("./start/host/login-start-here.ts")).loginStartHere(homeFolder()),
   servers: async () => (await import("./servers/log-in-here.ts")).serversHere(),
   findByUrl: async function* (url, predicate, secretPath) {
     yield* (await import("./find-by-url.ts")).findByUrl(url, predicate, secretPath);

@@ -43,7 +43,16 @@ const BUILT_FOLDER = fileURLToPath(new URL("../../ui/dist", import.meta.url));
 
 export interface AgentEngines extends Pick<
   AgentDeps,
-  "carrier" | "checkLogins" | "disk" | "findByUrl" | "login" | "logout" | "parsePredicate" | "servers" | "supplies"
+  | "carrier"
+  | "checkLogins"
+  | "disk"
+  | "findByUrl"
+  | "login"
+  | "loginStart"
+  | "logout"
+  | "parsePredicate"
+  | "servers"
+  | "supplies"
 > {
   openMount(settings: MountSettings, log: Logger, happened: (happening: Happening) => void): Promise<Mount>;
   /** Ends what the supplies do; they may be opened again. */

@@ -27,6 +27,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   unmount: async () => commandOf((await import("../verbs/drives/unmount.ts")).unmount),
   reconnect: async () => commandOf((await import("../verbs/drives/reconnect.ts")).reconnect),
   set: async () => commandOf((await import("../verbs/drives/set.ts")).set),
+  "start-at-login": async () => commandOf((await import("../verbs/start-at-login.ts")).startAtLogin),
   pause: async () => commandOf((await import("../verbs/pauses/pause.ts")).pause),
   resume: async () => commandOf((await import("../verbs/pauses/resume.ts")).resume),
   flush: async () => commandOf((await import("../verbs/flush.ts")).flush),

@@ -25,6 +25,7 @@ import { supply } from "./supply/supply.ts";
 import { servers } from "./servers/servers.ts";
 import { settle } from "./settle.ts";
 import { set } from "./drives/set.ts";
+import { startAtLogin } from "./start-at-login.ts";
 import { stats } from "./stats.ts";
 import { status } from "./status.ts";
 import { stop } from "./stop.ts";
@@ -44,6 +45,7 @@ export const AGENT_VERBS = {
   unmount,
   reconnect,
   set,
+  startAtLogin,
   pause,
   resume,
   flush,

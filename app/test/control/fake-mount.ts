@@ -1,4 +1,6 @@
 // A Mount without a drive, and the engines of an agent that is made of such. What it does is said by the volume's name.
+import { MemoryEntry } from "../../src/agent/start/host/memory/entry.ts";
+import { LoginStart } from "../../src/agent/start/login-start.ts";
 import { realDisk } from "@runnel/native";
 import { type Predicate, RunnelError } from "@runnel/shared";
 import type { ExportedFile, Mount, MountSettings, UnsentFiles, Unsent } from "../../src/agent/mount.ts";
@@ -298,6 +300,9 @@ export const fakeEngines: AgentEngines = {
   },
   async checkLogins() {
     return [];
+  },
+  async loginStart() {
+    return new LoginStart([new MemoryEntry()], ["runnel", "reconnect"]);
   },
   async servers() {
     return [{ server: "127.0.0.1:7473", device: "here", volumes: [{ name: "docs", isReadOnly: true }] }];

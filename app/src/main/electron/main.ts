@@ -9,7 +9,7 @@ import { VERSION } from "../../agent/version.ts";
 import { AGENT_TABLE } from "../agent-table.ts";
 import { Desktop, QUIET } from "../desktop.ts";
 import { agentProgram, hasCrashed, startAgent } from "../host/agent-program.ts";
-import { takeLinks, XdgLoginItem } from "../host/desktop-entry.ts";
+import { autostartOfApp, takeLinks } from "../host/desktop-entry.ts";
 import { say } from "../say.ts";
 import { ElectronLoginItem } from "./electron-login-item.ts";
 import { ElectronShell } from "./electron-shell.ts";
@@ -57,7 +57,7 @@ async function run(): Promise<void> {
   const desktop = new Desktop({
     clock,
     shell,
-    loginItem: isLinux ? new XdgLoginItem(atLogin) : new ElectronLoginItem(atLogin),
+    loginItem: isLinux ? autostartOfApp(atLogin) : new ElectronLoginItem(atLogin),
     connect: async () => {
       const record = home.readRecord();
       if (record === undefined) return undefined;

@@ -1,10 +1,16 @@
-// Desktop entries of Linux (freedesktop.org, Desktop Entry Specification 1.5): one by which the session starts the app
-// at login, one by which the system hands it runnel:// links. Other systems have calls for both.
+// Desktop entries of the app on Linux: one by which the session starts it at login, one by which the system hands it
+// runnel:// links. Other systems have calls for both.
 import { spawn } from "node:child_process";
-import { mkdir, rm, stat, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
-import { join } from "node:path";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { type Clock, fromSystemError } from "@runnel/shared";
+import {
+  AutostartEntry,
+  desktopEntry,
+  type EntryNames,
+  xdgFolder,
+} from "../../agent/start/host/linux/desktop-entry.ts";
+import { LoginStart } from "../../agent/start/login-start.ts";
 import type { LoginItem } from "../desktop.ts";
 import { say } from "../say.ts";
 
@@ -14,28 +20,13 @@ const ENTRY = "runnel.desktop";
 const SCHEME = "x-scheme-handler/runnel";
 const REGISTER_MS = 10_000;
 
-/** Starts at login by an entry in the user's autostart folder (Desktop Application Autostart Specification). */
-export class XdgLoginItem implements LoginItem {
-  readonly #path: string;
-  readonly #command: readonly string[];
-
-  constructor(command: readonly string[], env: Environment = process.env) {
-    this.#path = join(folderOf(env, "XDG_CONFIG_HOME", ".config"), "autostart", ENTRY);
-    this.#command = command;
-  }
-
-  async get(): Promise<boolean> {
-    return (await stat(this.#path).catch(() => undefined)) !== undefined;
-  }
-
-  async set(starts: boolean): Promise<void> {
-    try {
-      if (starts) await writeEntry(this.#path, this.#command, []);
-      else await rm(this.#path, { force: true });
-    } catch (error) {
-      throw fromSystemError(error, "start at login");
-    }
-  }
+/** Starts the app at login by an entry in the user's autostart folder. */
+export function autostartOfApp(command: readonly string[], env: Environment = process.env): LoginItem {
+  const start = new LoginStart([new AutostartEntry(ENTRY, names(), env)], command);
+  return {
+    get: async () => (await start.look()).state !== "off",
+    set: async (starts) => void (await start.set(starts)),
+  };
 }
 
 /** Makes the app what opens runnel:// links. Resolves also where the desktop lets nobody choose. */
@@ -44,9 +35,10 @@ export async function takeLinks(
   clock: Clock,
   env: Environment = process.env,
 ): Promise<void> {
-  const path = join(folderOf(env, "XDG_DATA_HOME", ".local/share"), "applications", ENTRY);
+  const path = join(xdgFolder(env, "XDG_DATA_HOME", ".local/share"), "applications", ENTRY);
   try {
-    await writeEntry(path, [...command, "%u"], [`MimeType=${SCHEME};`]);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, desktopEntry([...command, "%u"], names(), [`MimeType=${SCHEME};`]));
   } catch (error) {
     throw fromSystemError(error, "take links");
   }
@@ -56,30 +48,6 @@ export async function takeLinks(
   timer.cancel();
 }
 
-function folderOf(env: Environment, variable: string, otherwise: string): string {
-  const asked = env[variable];
-  // The XDG base directory specification: a relative path is to be ignored.
-  return asked?.startsWith("/") ? asked : join(env["HOME"] ?? homedir(), otherwise);
-}
-
-async function writeEntry(path: string, command: readonly string[], more: readonly string[]): Promise<void> {
-  await mkdir(join(path, ".."), { recursive: true });
-  const lines = [
-    "[Desktop Entry]",
-    "Type=Application",
-    `Name=${say("appName")}`,
-    `Comment=${say("appComment")}`,
-    `Exec=${command.map(quoted).join(" ")}`,
-    "Terminal=false",
-    "Categories=Network;FileTransfer;",
-    ...more,
-  ];
-  await writeFile(path, `${lines.join("\n")}\n`);
-}
-
-/** An argument of Exec: quoted as the specification says, and once more for being a string. */
-function quoted(argument: string): string {
-  if (argument === "%u" || /^[\w@+=:,./-]+$/.test(argument)) return argument;
-  const inner = argument.replaceAll(/["`$\\]/g, String.raw`\$&`).replaceAll("%", "%%");
-  return `"${inner}"`.replaceAll("\\", "\\\\");
+function names(): EntryNames {
+  return { name: say("appName"), comment: say("appComment") };
 }

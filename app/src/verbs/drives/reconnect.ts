@@ -1,5 +1,6 @@
 // runnel reconnect: maps the drives again that an agent left behind.
 import { fromSystemError, isRunnelError } from "@runnel/shared/base";
+import { Option } from "commander";
 import { z } from "zod";
 import { askAgent } from "../../cli/agent-connection.ts";
 import { formatCount } from "../../cli/format.ts";
@@ -37,16 +38,20 @@ export const reconnect = agentVerb(reconnectSchemas, {
   addCommand(program, output) {
     addVerb(program, "reconnect", "Maps the drives again that are kept (mount --keep), or that a killed agent left.", [
       "reconnect",
-    ]).action(async () => {
-      const result = await askAgent("reconnect", reconnectSchemas, {});
-      const { mapped, failed } = result;
-      output.result(result, () => [
-        mapped.length === 0 && failed.length === 0
-          ? "No drive is to be mapped again."
-          : `Mapped ${formatCount(mapped.length, "drive", "drives")} again.`,
-        ...failed.map(({ mountpoint, sentence }) => `${mountpoint} is not mapped: ${sentence}`),
-      ]);
-      if (failed.length > 0) process.exitCode = 1;
-    });
+    ])
+      .addOption(new Option("--home <folder>", "home of the agent, as RUNNEL_HOME names it").hideHelp())
+      .action(async ({ home }: { home?: string }) => {
+        // An entry that starts this at log-in has no environment of its own.
+        if (home !== undefined) process.env["RUNNEL_HOME"] = home;
+        const result = await askAgent("reconnect", reconnectSchemas, {});
+        const { mapped, failed } = result;
+        output.result(result, () => [
+          mapped.length === 0 && failed.length === 0
+            ? "No drive is to be mapped again."
+            : `Mapped ${formatCount(mapped.length, "drive", "drives")} again.`,
+          ...failed.map(({ mountpoint, sentence }) => `${mountpoint} is not mapped: ${sentence}`),
+        ]);
+        if (failed.length > 0) process.exitCode = 1;
+      });
   },
 });

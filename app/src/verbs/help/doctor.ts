@@ -5,6 +5,7 @@ import { checkDrives, checkRoom, type Checked } from "../../agent/control/host/m
 import { askAgent } from "../../cli/agent-connection.ts";
 import { describeStuck } from "../../cli/describe-server.ts";
 import { addVerb } from "../../cli/verb.ts";
+import { checkLoginStart } from "../start-at-login.ts";
 import { agentVerb } from "../verb.ts";
 
 const schemas = {
@@ -39,6 +40,7 @@ async function checksOf(agent: Agent): Promise<Checked[]> {
   const checks = [
     ...(drives === undefined ? [] : [drives]),
     ...(await agent.deps.checkLogins()),
+    ...(await checkLoginStart(await agent.deps.loginStart())),
     await checkRoom(agent.deps.home.folder, "Runnel's own files"),
     ...(await Promise.all([...caches].map((folder) => checkRoom(folder, "the cache")))),
   ];

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { RealClock } from "@runnel/shared";
-import { takeLinks, XdgLoginItem } from "../../../src/main/host/desktop-entry.ts";
+import { autostartOfApp, takeLinks } from "../../../src/main/host/desktop-entry.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -15,7 +15,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const COMMAND = ['/opt/with space/run"nel\\', "100%", "--quiet"];
 
 test("the app starts at login once it is set to, with every word of its command as it is", async () => {
-  const item = new XdgLoginItem(COMMAND, { HOME: folder });
+  const item = autostartOfApp(COMMAND, { HOME: folder });
   expect(await item.get()).toBe(false);
   await item.set(true);
   expect(await item.get()).toBe(true);
@@ -28,7 +28,7 @@ test("the app starts at login once it is set to, with every word of its command 
 
 test("a folder that cannot be written to is a sentence", async () => {
   writeFileSync(join(folder, "config"), "a file");
-  const item = new XdgLoginItem(COMMAND, { HOME: folder, XDG_CONFIG_HOME: join(folder, "config") });
+  const item = autostartOfApp(COMMAND, { HOME: folder, XDG_CONFIG_HOME: join(folder, "config") });
   await expect(item.set(true)).rejects.toMatchObject({ name: "RunnelError" });
 });
 
