@@ -15,7 +15,6 @@ const schemas = {
 };
 
 export const startAtLogin = agentVerb(schemas, {
-  pageAsks: schemas.asks,
   async handle(agent, { starts }) {
     const start = await agent.deps.loginStart();
     return starts === undefined ? start.look() : start.set(starts);
