@@ -7,6 +7,8 @@ import { type FuzzTarget, type Targets, requireThat } from "@runnel/shared/test/
 import { askedColleagues, incomingColleagues } from "./colleagues/fuzz-colleagues.ts";
 import { CONTROL_LIMITS, CONTROL_VERSION } from "../src/agent/control/protocol.ts";
 import { type JournalRecord, decodeJournalRecord, encodeJournalRecord } from "../src/agent/journal/records.ts";
+import { MimeBodies } from "../src/mail/mime-bodies.ts";
+import { formatReference, parseFramed, restOf } from "../src/mail/reference.ts";
 import { AGENT_VERBS } from "../src/verbs/index.ts";
 
 const HELLO = { protocol: CONTROL_VERSION, version: "0.1.0", features: ["views"] };
@@ -141,9 +143,56 @@ function withLength(input: Uint8Array): Uint8Array {
   return bytes;
 }
 
+/** Reads how the content of a mail from another relay is framed. */
+function mailReferences(): FuzzTarget {
+  const oid = "0123456789abcdef".repeat(4);
+  const decoded = { offset: 3, length: 8, base64Line: 76, oid, sizeBytes: 6 };
+  const parts = [decoded, { offset: 20, length: 30, base64Line: undefined, oid, sizeBytes: 30 }];
+  const seeds = [
+    formatReference({ sizeBytes: 60, digest: oid, parts }),
+    formatReference({ sizeBytes: 8, digest: oid, parts: [{ ...decoded, offset: 0 }] }),
+    Buffer.from("runnel-mail/1 whole\r\nSubject: x\r\n"),
+  ];
+  return {
+    structure: "bytes",
+    seeds,
+    run: (input) => {
+      const { reference, restOffset, restBytes } = parseFramed(input);
+      requireThat(restOffset > 0 && restOffset <= input.length, "a frame ends within its content");
+      if (reference === undefined) return;
+      requireThat(restBytes === restOf(reference) && restBytes >= 0, "parts and rest are the mail");
+      const again = parseFramed(formatReference(reference)).reference;
+      requireThat(JSON.stringify(again) === JSON.stringify(reference), "a reference comes back the same");
+    },
+  };
+}
+
+/** Finds the bodies of a mail, in pieces: the first byte says how long they are. */
+function mailBodies(): FuzzTarget {
+  const part = "--b\r\nContent-Transfer-Encoding: base64\r\n\r\naGVsbG8=\r\n";
+  const mail = `Content-Type: multipart/mixed;\r\n boundary="b"\r\n\r\n${part}${part}--b--\r\n`;
+  return {
+    structure: "bytes",
+    seeds: [mail, "Subject: x\r\n\r\ny\r\n"].map((text) => Buffer.concat([Uint8Array.of(7), Buffer.from(text)])),
+    run: (input) => {
+      const scanner = new MimeBodies(1);
+      const step = 1 + (input[0] ?? 0);
+      for (let at = 1; at < input.length; at += step) scanner.take(input.subarray(at, at + step));
+      let end = 0;
+      for (const body of scanner.end()) {
+        requireThat(body.begin >= end && body.end > body.begin, "bodies stand in their order and have bytes");
+        end = body.end;
+      }
+      requireThat(end <= Math.max(0, input.length - 1), "bodies end within the mail");
+    },
+  };
+}
+
 export const targets: Targets = {
   control,
   journal,
+  "mail references": mailReferences,
+  "mail bodies": mailBodies,
   "incoming colleagues": incomingColleagues,
   "asked colleagues": askedColleagues,
 };

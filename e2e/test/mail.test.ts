@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from "@jest/globals";
 import { OBJECTS_FOLDER } from "@runnel/shared";
-import { type Device, Sandbox, type ServerProcess, noise } from "../src/harness/index.ts";
+import { type Device, Sandbox, type ServerProcess, mustRun, noise } from "../src/harness/index.ts";
 import { makeMail } from "../src/mail/make-mail.ts";
 import { type RelayProcess, startRelay } from "../src/mail/relay-process.ts";
 import { Mailbox, Sender, sendMail } from "../src/mail/smtp-ends.ts";
@@ -138,6 +138,30 @@ test("a next hop that does not know the volume gets the mail plain; one that is 
   const alone = await startRelay(sending, { volume, next: 1 });
   expect(await sendMail(alone.port, withPlans)).toMatch(/^451 4\.4\.1 The next hop 127\.0\.0\.1:1 is away/);
   await alone.kill();
+});
+
+test("TLS with a certificate between two relays; with another's authorities the mail waits, and the reason is said", async () => {
+  const openssl = (line: string): Promise<unknown> => mustRun("openssl", line.split(" "), { cwd: sandbox.folder });
+  const made = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2";
+  for (const name of ["right", "wrong"])
+    await openssl(`${made} -keyout ${name}.key -out ${name}.pem -subj /CN=${name} -addext subjectAltName=IP:127.0.0.1`);
+  const [cert, key, wrong] = ["right.pem", "right.key", "wrong.pem"].map((name) => sandbox.path(name)) as [
+    string,
+    string,
+    string,
+  ];
+  const secure = await startRelay(sandbox.device("b"), {
+    volume,
+    next: mailbox.port,
+    args: ["--cert", cert, "--key", key],
+  });
+  const [trusting, wary] = await Promise.all(
+    [cert, wrong].map((ca) => startRelay(sending, { volume, next: secure.port, args: ["--next-ca", ca] })),
+  );
+  expect(await sendMail(trusting?.port ?? 0, withPlans)).toMatch(/^250/);
+  expect(trusting?.said).toEqual([expect.stringMatching(/^mail parts: /)]);
+  expect(await sendMail(wary?.port ?? 0, withPlans)).toMatch(/^451 4\.4\.1 The next hop \S+ has no TLS .*SIGNED/);
+  expect(received()).toEqual([withPlans]);
 });
 
 test("mails whose objects cannot be had, or be put, go whole in the same connection", async () => {

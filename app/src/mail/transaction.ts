@@ -80,7 +80,9 @@ export class Transaction {
   async data(content: AsyncIterable<Uint8Array>): Promise<Reply> {
     try {
       await using files = await this.#deps.openFiles();
-      const came = await files.receive(content, this.#settings.mailBytesMax);
+      // A frame comes on top of a mail.
+      const frameBytes = this.#isFramed ? LIMITS.mailReferenceBytes : 0;
+      const came = await files.receive(content, this.#settings.mailBytesMax + frameBytes);
       const mail = this.#isFramed ? await this.#unframe(files, came) : came;
       const reply = "code" in mail ? mail : await this.#send(files, mail);
       return isPositive(reply) ? reply : this.#given(reply);
@@ -127,10 +129,10 @@ export class Transaction {
     try {
       const { reference, restOffset, restBytes } = await files.readFrame(came);
       const rest = { path: came.path, offset: restOffset, sizeBytes: restBytes ?? came.sizeBytes - restOffset };
-      if (reference === undefined) return rest;
       const { mailBytesMax } = this.#settings;
-      if (reference.sizeBytes > mailBytesMax)
+      if ((reference ?? rest).sizeBytes > mailBytesMax)
         return { code: 552, text: `5.3.4 The mail has more than ${mailBytesMax} bytes` };
+      if (reference === undefined) return rest;
       return await files.rebuild(rest, reference, (oid, sizeBytes) => this.#deps.volume.get(oid, sizeBytes));
     } catch (error) {
       const reply = { code: 451, text: `${CANNOT_GET} ${kindOf(error)}` };
@@ -174,6 +176,8 @@ export class Transaction {
     content: AsyncIterable<Uint8Array>,
     problem?: string,
   ): Promise<Reply> {
+    const open = await this.#openHop();
+    if (!isPositive(open)) return open;
     const hop = this.#hop;
     if (hop === undefined) return AWAY;
     let sentBytes = 0;
@@ -188,6 +192,15 @@ export class Transaction {
     return reply;
   }
 
+  /** A next hop may have hung up while a mail came slowly. Nothing of the mail was sent, so it is dialled again. */
+  async #openHop(): Promise<Reply> {
+    if (this.#hop?.isOpen === true) return OPEN;
+    this.#hop?.close();
+    this.#hop = await this.#deps.connect();
+    if (knowsVolume(this.#hop.extensions, this.#deps.volume.url) !== this.#framesNext) return AWAY;
+    return this.#beginAgain();
+  }
+
   /** The same sender and recipients once more: the next hop has taken each of them just now. */
   async #beginAgain(): Promise<Reply> {
     const hop = this.#hop;
@@ -200,6 +213,7 @@ export class Transaction {
   }
 }
 
+const OPEN: Reply = { code: 250, text: "2.0.0 Open" };
 const AWAY: Reply = { code: 451, text: "4.4.1 The next hop is away" };
 const LINE_END = Buffer.from("\r\n");
 

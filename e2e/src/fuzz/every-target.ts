@@ -37,6 +37,8 @@ export const EVERY_TARGET: readonly Share[] = [
   share(SERVER, "devices", 20_000),
   share(AGENT, "control", 60_000),
   share(AGENT, "journal", 80_000),
+  share(AGENT, "mail references", 60_000),
+  share(AGENT, "mail bodies", 60_000),
   share(AGENT, "incoming colleagues", 15_000),
   share(AGENT, "asked colleagues", 15_000),
 ];

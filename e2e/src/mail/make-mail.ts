@@ -26,6 +26,9 @@ export function makeMail({ subject = "Plans", text = "See below.\r\n", ...rest }
     "From: ada@a.example",
     "To: ben@b.example",
     `Subject: ${subject}`,
+    // A mail server adds those that are missing.
+    "Date: Sat, 05 Nov 2022 06:00:00 +0000",
+    `Message-ID: <${subject.replaceAll(" ", "-")}@program.example>`,
     "MIME-Version: 1.0",
     `Content-Type: multipart/mixed;\r\n\tboundary="${BOUNDARY}"`,
     "",

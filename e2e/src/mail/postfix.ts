@@ -1,5 +1,5 @@
-// Postfix of Debian in a clean tree, as many as a test wants: each with folders, ports and a queue of its own. The
-// settings are those of docs/transfer.md.
+// Postfix of Debian in a clean tree, as many as a test wants: each with folders, ports and a queue of its own. What a
+// relay needs of it is read from docs/transfer.md.
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import type { DebianRoot } from "../installers/debian-root.ts";
 
@@ -9,6 +9,23 @@ export interface PostfixSettings {
   port: number;
   /** Lines of main.cf beyond those that a test's own needs. */
   main: readonly string[];
+  /** The service in master.cf that takes mails. */
+  service?: string;
+}
+
+const PAGE = new URL("../../../docs/transfer.md", import.meta.url);
+
+/** The settings that docs/transfer.md gives, with ports of a test: of A in main.cf, of B in master.cf. */
+export function documentedSettings(ports: { relayA: number; postfixB: number }): { main: string[]; service: string } {
+  const [, section = ""] = /\n### Between two Postfix\n([^]*?)\n##/.exec(readFileSync(PAGE, "utf8")) ?? [];
+  const blocks = section.match(/(?:\n {4}.*)+/g)?.map((block) => block.replaceAll(/^ {4}/gm, "").trim()) ?? [];
+  const [main, , service] = blocks;
+  const isRight = main?.includes("]:10025}") === true && service?.startsWith("127.0.0.1:10026 inet") === true;
+  if (!isRight || main === undefined || service === undefined) throw new Error(`The page has others: ${section}`);
+  return {
+    main: main.replace("10025", String(ports.relayA)).split("\n"),
+    service: service.replace("10026", String(ports.postfixB)),
+  };
 }
 
 const INSTALL_MS = 240_000;
@@ -54,7 +71,7 @@ export class Postfix {
     this.port = port;
   }
 
-  static async start(debian: DebianRoot, { name, port, main }: PostfixSettings): Promise<Postfix> {
+  static async start(debian: DebianRoot, { name, port, main, service }: PostfixSettings): Promise<Postfix> {
     const folder = debian.path(`etc/postfix-${name}`);
     mkdirSync(folder);
     const lines = [
@@ -77,7 +94,7 @@ export class Postfix {
       "",
     ];
     writeFileSync(`${folder}/main.cf`, lines.join("\n"));
-    writeFileSync(`${folder}/master.cf`, `127.0.0.1:${port} inet n - n - - smtpd${SERVICES}`);
+    writeFileSync(`${folder}/master.cf`, `${service ?? `127.0.0.1:${port} inet n - n - - smtpd`}${SERVICES}`);
     await debian.mustRun(`mkdir -p /var/spool/postfix-${name} && install -d -o postfix /var/lib/postfix-${name}`);
     await debian.mustRun(`install -d -o vmail -g vmail /var/vmail-${name}`);
     await debian.mustRun(`postfix -c /etc/postfix-${name} start >/dev/null 2>&1 </dev/null`);

@@ -1,7 +1,6 @@
 // SMTP to the next hop over TCP, with TLS where it offers that (RFC 3207). The client of the kept library makes its own
 // envelope: no parameters of others, no ORCPT for each recipient, no answer before the mail is sent.
-import { once } from "node:events";
-import { type Socket, connect } from "node:net";
+import { type Socket, connect, isIP } from "node:net";
 import { hostname } from "node:os";
 import { connect as connectTls } from "node:tls";
 import { type Clock, LIMITS, RunnelError } from "@runnel/shared/base";
@@ -62,15 +61,13 @@ class SmtpClient implements NextHop {
   }
 
   async command(line: string): Promise<Reply> {
-    await this.#write(Buffer.from(`${line}\r\n`));
-    return this.#reply(this.#settings.answerMs);
+    return settled(await this.#ask(line));
   }
 
   async data(content: AsyncIterable<Uint8Array>): Promise<Reply> {
-    const ready = await this.command("DATA");
+    const ready = await this.#ask("DATA");
     // Another answer than 354 that looks well is none: nothing was sent.
-    if (ready.code !== CONTINUE)
-      return isPositive(ready) ? { code: 451, text: `4.5.0 The next hop answered DATA: ${ready.text}` } : ready;
+    if (ready.code !== CONTINUE) return isPositive(ready) ? unexpected(ready) : settled(ready);
     const stuffing = new DotStuffing();
     try {
       for await (const bytes of content) if (bytes.length > 0) await this.#write(stuffing.take(bytes));
@@ -79,8 +76,14 @@ class SmtpClient implements NextHop {
       this.close();
       throw error;
     }
+    // An answer to a mail that has not ended may refuse it, and cannot take it.
+    if (this.#received !== "") {
+      const early = settled(await this.#reply(this.#settings.answerMs));
+      this.close();
+      return isPositive(early) ? unexpected(early) : early;
+    }
     await this.#write(stuffing.end());
-    return this.#reply(this.#settings.mailAnswerMs);
+    return settled(await this.#reply(this.#settings.mailAnswerMs));
   }
 
   close(): void {
@@ -89,10 +92,17 @@ class SmtpClient implements NextHop {
     this.#wake();
   }
 
+  async #ask(line: string): Promise<Reply> {
+    // An answer to nothing would be taken for that to the next command.
+    if (this.#received !== "") throw this.#fail("answers what it was not asked");
+    await this.#write(Buffer.from(`${line}\r\n`));
+    return this.#reply(this.#settings.answerMs);
+  }
+
   async #hello(): Promise<void> {
     const reply = await this.command(`EHLO ${hostname()}`);
-    if (isPositive(reply)) this.extensions = readExtensions(reply.text);
-    else this.#mustBe(await this.command(`HELO ${hostname()}`), "answers HELO");
+    this.extensions = isPositive(reply) ? readExtensions(reply.text) : new Map();
+    if (!isPositive(reply)) this.#mustBe(await this.command(`HELO ${hostname()}`), "answers HELO");
   }
 
   async #startTls(): Promise<void> {
@@ -101,23 +111,32 @@ class SmtpClient implements NextHop {
     if (this.#received !== "") throw this.#fail("says something between STARTTLS and TLS");
     const { host, authorities } = this.#settings;
     const plain = this.#socket;
-    plain.removeAllListeners("data").removeAllListeners("close");
+    plain.removeAllListeners("data").removeAllListeners("close").removeAllListeners("error");
+    plain.on("error", () => undefined);
     const socket = connectTls({
       socket: plain,
-      ...(/^[\d.:]+$/.test(host) ? { host } : { servername: host, host }),
+      host,
+      ...(isIP(host) === 0 ? { servername: host } : {}),
       ...(authorities === undefined ? { rejectUnauthorized: false } : { ca: authorities }),
     });
     this.#socket = socket;
-    this.#listen(socket);
-    const timer = this.#clock.after(this.#settings.answerMs, () => this.close());
+    const timer = this.#clock.after(this.#settings.answerMs, () => void this.#fail("does not begin TLS"));
+    // The error's code says why: nobody vouches for it, another name, no TLS.
+    const secured = Promise.withResolvers<void>();
+    const failed = (error?: NodeJS.ErrnoException): void =>
+      secured.reject(this.#fail(`has no TLS that is to be trusted (${error?.code ?? "closed"})`));
+    const closed = (): void => failed();
+    socket.once("secureConnect", secured.resolve).once("error", failed).once("close", closed);
     try {
-      await Promise.race([once(socket, "secureConnect"), once(socket, "close")]);
-    } catch {
-      throw this.#fail("could not begin TLS, or nobody vouches for it");
+      await secured.promise;
     } finally {
       timer.cancel();
+      socket
+        .on("error", () => undefined)
+        .off("error", failed)
+        .off("close", closed);
     }
-    if (this.#failure !== undefined) throw this.#failure;
+    this.#listen(socket);
     await this.#hello();
   }
 
@@ -193,4 +212,14 @@ class SmtpClient implements NextHop {
     const lines = all.trimEnd().split(/\r?\n/);
     return { code: Number(all.slice(0, 3)), text: lines.map((line) => line.slice(4)).join("\n") };
   }
+}
+
+/** An answer to a command or a mail: it is taken, or refused for now or for ever. Anything else refuses it for now. */
+function settled(reply: Reply): Reply {
+  const kind = Math.trunc(reply.code / 100);
+  return kind === 2 || kind === 4 || kind === 5 ? reply : unexpected(reply);
+}
+
+function unexpected({ code, text }: Reply): Reply {
+  return { code: 451, text: `4.5.0 The next hop answered ${code} ${text}` };
 }

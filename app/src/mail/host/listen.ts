@@ -41,7 +41,8 @@ export async function listenForMail(
     disableReverseLookup: true,
     hideDSN: false,
     lenientAddressParsing: true,
-    size: relay.mailBytesMax,
+    // A transaction tells a frame from its mail, and refuses what is too large.
+    size: relay.mailBytesMax + LIMITS.mailReferenceBytes,
     maxClients: LIMITS.mailConnections,
     maxRecipients: LIMITS.mailRecipients,
     socketTimeout: settings.silenceMs,
@@ -50,7 +51,7 @@ export async function listenForMail(
       const { remoteAddress } = session;
       if (!allowed.check(remoteAddress, isIPv6(remoteAddress) ? "ipv6" : "ipv4"))
         return answer(refusal({ code: 554, text: "5.7.1 This relay is not for you" }));
-      advertise(server, session, extensionLine(deps.volume.url));
+      advertise(server, session, [`SIZE ${relay.mailBytesMax}`, extensionLine(deps.volume.url)]);
       return answer();
     },
     onMailFrom: ({ address, args }, session, answer) => {
@@ -79,12 +80,16 @@ export async function listenForMail(
   return { port, close: () => new Promise((resolve) => server.close(resolve)) };
 }
 
-/** The library has no option for a line of EHLO, whose reply is the only one that is a list. */
-function advertise(server: SMTPServer, session: SMTPServerSession, line: string): void {
+/** The library has no option for lines of EHLO, whose reply is the only one that is a list; its SIZE is another. */
+function advertise(server: SMTPServer, session: SMTPServerSession, lines: readonly string[]): void {
   const connection = [...server.connections].find((each) => each.session === session);
   if (connection === undefined) return;
   const send = connection.send.bind(connection);
-  connection.send = (code, text, context) => send(code, Array.isArray(text) ? [...text, line] : text, context);
+  const ownLines = (text: readonly string[]): string[] => [
+    ...text.filter((each) => !each.startsWith("SIZE")),
+    ...lines,
+  ];
+  connection.send = (code, text, context) => send(code, Array.isArray(text) ? ownLines(text) : text, context);
 }
 
 function parametersOf(args: SMTPServerAddress["args"]): Parameters {

@@ -37,12 +37,15 @@ class SpooledMail implements MailFiles {
     return this.#write(async (append) => {
       const lineEnds = new LineEnds();
       let sizeBytes = 0;
+      let failure: unknown;
       for await (const bytes of content) {
         sizeBytes += bytes.length;
         // Reads also what is refused to its end: the sender listens only then.
         lineEnds.take(bytes);
-        if (sizeBytes <= sizeBytesMax && lineEnds.areRight) await append(bytes);
+        if (sizeBytes > sizeBytesMax || !lineEnds.areRight || failure !== undefined) continue;
+        await append(bytes).catch((error: unknown) => (failure = error));
       }
+      if (failure !== undefined) throw failure;
       if (sizeBytes > sizeBytesMax)
         throw new RunnelError("TooLarge", "receive a mail", `The mail has more than ${sizeBytesMax} bytes`);
       if (!lineEnds.endedRight)
