@@ -1,10 +1,11 @@
-// Mails through two relays, each with an agent of its own, and a volume of a server that both know; a bare sender
-// before them and a bare mailbox behind.
+// Mails through two relays with TLS between them, each with an agent of its own, and a volume of a server that both
+// know; a bare sender before them and a bare mailbox behind.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from "@jest/globals";
 import { OBJECTS_FOLDER } from "@runnel/shared";
 import { type Device, Sandbox, type ServerProcess, mustRun, noise } from "../src/harness/index.ts";
+import { freePort } from "../src/installers/packs.ts";
 import { makeMail } from "../src/mail/make-mail.ts";
 import { type RelayProcess, startRelay } from "../src/mail/relay-process.ts";
 import { Mailbox, Sender, sendMail } from "../src/mail/smtp-ends.ts";
@@ -29,8 +30,13 @@ beforeAll(async () => {
   volume = `${server.url}/mail`;
   mailbox = await Mailbox.start();
   sending = sandbox.device("a");
-  far = await startRelay(sandbox.device("b"), { volume, next: mailbox.port });
-  near = await startRelay(sending, { volume, next: far.port });
+  const port = await freePort();
+  const tls = ["--cert", sandbox.path("right.pem"), "--key", sandbox.path("right.key")];
+  await Promise.all(["right", "wrong"].map(makeCertificate));
+  [far, near] = await Promise.all([
+    startRelay(sandbox.device("b"), { volume, next: mailbox.port, args: ["--listen", `127.0.0.1:${port}`, ...tls] }),
+    startRelay(sending, { volume, next: port, args: ["--next-ca", sandbox.path("right.pem")] }),
+  ]);
 });
 
 afterAll(async () => {
@@ -42,6 +48,12 @@ beforeEach(() => {
   mailbox.mails.length = 0;
   mailbox.answer = () => undefined;
 });
+
+async function makeCertificate(name: string): Promise<void> {
+  const kind = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -addext subjectAltName=IP:127.0.0.1";
+  const line = `req -x509 ${kind} -keyout ${name}.key -out ${name}.pem -subj /CN=${name}`;
+  await mustRun("openssl", line.split(" "), { cwd: sandbox.folder });
+}
 
 const objects = (): string[] =>
   existsSync(sandbox.path("served", OBJECTS_FOLDER)) ? readdirSync(sandbox.path("served", OBJECTS_FOLDER)) : [];
@@ -80,7 +92,13 @@ test("small, empty, odd and dotted mails arrive as they are", async () => {
   const mails = odd.map((text) => Buffer.from(text === "" || text.endsWith("\r\n") ? text : `${text}\r\n`));
   mails.push(Buffer.from(`\r\n${"line of a text\r\n".repeat(5000)}.\r\n`));
   mails.push(Buffer.from("runnel-mail/1 parts\r\nmessage 5 0\r\nrest 5\r\nhello\r\n"));
-  for (const mail of mails) expect(await sendMail(near.port, mail)).toMatch(/^250/);
+  const { sender } = await Sender.to(near.port);
+  for (const mail of mails) {
+    await sender.say("MAIL FROM:<ada@a.example>");
+    await sender.say("RCPT TO:<ben@b.example>");
+    expect(await sender.content(mail)).toMatch(/^250/);
+  }
+  sender.close();
   expect(received()).toEqual(mails);
 });
 
@@ -104,8 +122,9 @@ test("each command is answered as the next hop answers it, with its parameters",
 });
 
 test("a line end that stands alone, a mail that is too large and a content that is no frame are refused by name", async () => {
-  for (const text of ["a\nb\r\n", "a\rb\r\n", "a\r\n.\nMAIL FROM:<x@y>\r\n"])
-    expect(await sendMail(near.port, Buffer.from(text))).toMatch(/^554 5\.6\.0 A line of the mail has a CR or LF/);
+  const texts = ["a\nb\r\n", "a\rb\r\n", "a\r\n.\nMAIL FROM:<x@y>\r\n"];
+  for (const answer of await Promise.all(texts.map((text) => sendMail(near.port, Buffer.from(text)))))
+    expect(answer).toMatch(/^554 5\.6\.0 A line of the mail has a CR or LF/);
   const { sender } = await Sender.to(far.port);
   for (const content of ["hello\r\n", "runnel-mail/1 parts\r\n", `runnel-mail/1 parts\r\n${"x".repeat(20_000)}\r\n`]) {
     await sender.say("MAIL FROM:<ada@a.example> XRUNNELOID");
@@ -129,39 +148,20 @@ test("a line end that stands alone, a mail that is too large and a content that 
   expect(received()).toEqual([Buffer.from("after\r\n")]);
 });
 
-test("a next hop that does not know the volume gets the mail plain; one that is away is tried again later", async () => {
-  const other = await startRelay(sending, { volume: `${server.url}/other`, next: far.port });
+test("a next hop that does not know the volume gets the mail plain; one that is away, or that nobody vouches for with TLS, is tried again later", async () => {
+  const [other, alone, wary] = await Promise.all([
+    startRelay(sending, { volume: `${server.url}/other`, next: far.port }),
+    startRelay(sending, { volume, next: 1 }),
+    startRelay(sending, { volume, next: far.port, args: ["--next-ca", sandbox.path("wrong.pem")] }),
+  ]);
+  expect(await sendMail(wary.port, withPlans)).toMatch(/^451 4\.4\.1 The next hop \S+ has no TLS .*SIGNED/);
+  await wary.kill();
   expect(await sendMail(other.port, withPlans)).toMatch(/^250/);
   expect(other.said.at(-1)).toMatch(/^mail plain: /);
   expect(received()).toEqual([withPlans]);
   expect(await other.stop()).toBe(0);
-  const alone = await startRelay(sending, { volume, next: 1 });
   expect(await sendMail(alone.port, withPlans)).toMatch(/^451 4\.4\.1 The next hop 127\.0\.0\.1:1 is away/);
   await alone.kill();
-});
-
-test("TLS with a certificate between two relays; with another's authorities the mail waits, and the reason is said", async () => {
-  const openssl = (line: string): Promise<unknown> => mustRun("openssl", line.split(" "), { cwd: sandbox.folder });
-  const made = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2";
-  for (const name of ["right", "wrong"])
-    await openssl(`${made} -keyout ${name}.key -out ${name}.pem -subj /CN=${name} -addext subjectAltName=IP:127.0.0.1`);
-  const [cert, key, wrong] = ["right.pem", "right.key", "wrong.pem"].map((name) => sandbox.path(name)) as [
-    string,
-    string,
-    string,
-  ];
-  const secure = await startRelay(sandbox.device("b"), {
-    volume,
-    next: mailbox.port,
-    args: ["--cert", cert, "--key", key],
-  });
-  const [trusting, wary] = await Promise.all(
-    [cert, wrong].map((ca) => startRelay(sending, { volume, next: secure.port, args: ["--next-ca", ca] })),
-  );
-  expect(await sendMail(trusting?.port ?? 0, withPlans)).toMatch(/^250/);
-  expect(trusting?.said).toEqual([expect.stringMatching(/^mail parts: /)]);
-  expect(await sendMail(wary?.port ?? 0, withPlans)).toMatch(/^451 4\.4\.1 The next hop \S+ has no TLS .*SIGNED/);
-  expect(received()).toEqual([withPlans]);
 });
 
 test("mails whose objects cannot be had, or be put, go whole in the same connection", async () => {
@@ -169,8 +169,11 @@ test("mails whose objects cannot be had, or be put, go whole in the same connect
     makeMail({ attachments: [{ name: "it", bytes: noise(FILE_BYTES, seed) }] }),
   );
   const runtime = { XDG_RUNTIME_DIR: sandbox.makeFolder("elsewhere") };
-  const blind = await startRelay(sandbox.device("c", runtime), { volume, next: mailbox.port });
-  const before = await startRelay(sending, { volume, next: blind.port });
+  const port = await freePort();
+  const [blind, before] = await Promise.all([
+    startRelay(sandbox.device("c", runtime), { volume, next: mailbox.port, args: ["--listen", `127.0.0.1:${port}`] }),
+    startRelay(sending, { volume, next: port }),
+  ]);
   expect(await sendMail(before.port, photo ?? Buffer.alloc(0))).toMatch(/^250/);
   expect(blind.said[0]).toMatch(/^mail parts: .*: 451 4\.3\.0 XRUNNELOID/);
   expect(before.said.map((each) => each.split(":")[0])).toEqual(["mail parts", "mail whole"]);

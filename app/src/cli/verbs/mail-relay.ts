@@ -45,7 +45,7 @@ export function addMailRelay(program: Command, output: Output): void {
     program,
     "mail-relay",
     "Takes mails by SMTP and passes them on until Ctrl-C; large bodies go through a volume, to a\nnext hop that is such a relay of the same volume. To all others it is plain SMTP.",
-    ["mail-relay --to wss://files.example.org:7473/mail --next relay.example.org:10025"],
+    ["mail-relay --to wss://example.org:7473/mail --next example.net:10025"],
   )
     .requiredOption("--to <volume>", "wss://HOST:PORT/VOLUME, written the same at both relays", volumeUrl)
     .requiredOption("--next <host:port>", "where all mails go on to")
