@@ -136,7 +136,7 @@ export class Carrying implements CarryingMount {
     }
   }
 
-  /** The server has none yet of a file that was just put into its folder: it is cut here as it will be there. */
+  /** The server has none yet of a file that was just put into its folder: it is cut here, as a new file is there. */
   async #recipeOf(content: CachedContent): Promise<Recipe> {
     const { recipe, sizeBytes } = content;
     if (recipe !== undefined && recipeSize(recipe) === sizeBytes) return recipe;
