@@ -30,6 +30,7 @@ const SYSTEM_PACKAGES = [
   { debian: "xvfb", command: "Xvfb", isOptional: true, why: "the tests show the desktop app on it" },
   { debian: "xauth", command: "xauth", isOptional: true, why: "the same" },
   { debian: "dbus", command: "dbus-daemon", isOptional: true, why: "the tests read the desktop app's icon from it" },
+  { debian: "gnome-keyring", isOptional: true, isForTests: true, why: "the tests keep tokens in it" },
   { debian: "libnotify4", isOptional: true, why: "the desktop app notifies through it" },
   { debian: "fonts-dejavu-core", isOptional: true, why: "the tests write with it" },
   { debian: "unzip", command: "unzip", isOptional: true, why: "unpacks the Electron of the tests" },
@@ -54,9 +55,13 @@ function perform(command, args, env = {}) {
   if (result.status !== 0) stop(`Set-up stopped: "${[command, ...args].join(" ")}" failed; its message stands above.`);
 }
 
+/** The set-up of `npm test` and `npm run test:long`, not of whoever only uses the clone. */
+const isForTests = process.argv.includes("--for-tests");
+
 /** Debian 13 has pkgconf in place of pkg-config; the command is what counts. */
 function missingOnDebian() {
-  const missing = missingDebianPackages(SYSTEM_PACKAGES.map((wanted) => wanted.debian));
+  const wanted = SYSTEM_PACKAGES.filter((each) => isForTests || !each.isForTests);
+  const missing = missingDebianPackages(wanted.map(({ debian }) => debian));
   return missing.filter((name) => !(name === "pkg-config" && hasCommand("pkg-config")));
 }
 
@@ -155,7 +160,7 @@ function ensureNode() {
  * failure is reported, and its tests say that they were skipped.
  */
 function beginElectron() {
-  const isWanted = process.argv.includes("--for-tests") && process.platform === "linux" && process.arch === "x64";
+  const isWanted = isForTests && process.platform === "linux" && process.arch === "x64";
   if (!isWanted || testElectron() !== undefined) return undefined;
   const script = 'import { ensureTestElectron } from "./scripts/tools.mjs"; ensureTestElectron();';
   const child = spawn(process.execPath, ["--input-type=module", "-e", script], { cwd: ROOT, stdio: "inherit" });
