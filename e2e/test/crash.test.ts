@@ -84,6 +84,10 @@ async function rounds(
     let isPerformed = false;
     void performed.then(() => (isPerformed = true));
     await waitFor(() => isPerformed || victim.hasEnded(), ROUNDS_MS, "the kill, or the end of the programs");
+    // The drive of a killed agent goes before the process does.
+    if (victim !== server && !victim.hasEnded() && rig.cutShort(work).length > 0) {
+      await waitFor(victim.hasEnded, TOLD_MS, "the end of the agent whose drive has gone");
+    }
     const wasCut = victim.hasEnded();
     rig.stop.disarm();
     if (!wasCut) await victim.kill();
