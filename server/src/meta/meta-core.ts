@@ -67,7 +67,7 @@ export class MetaCore implements SyncMetaStore {
   node = (node: number): NodeState | undefined => this.#engine.read.node(node);
   list = (folder: number, after: string, limit: number): Entry[] => this.#engine.read.list(folder, after, limit);
   xattrs = (node: number): Xattr[] => this.#engine.read.xattrs(node);
-  namesOf = (node: number): { folder: number; name: string }[] => this.#engine.read.namesOf(node);
+  namesOf = (node: number): { folder: number; name: string }[] => [...this.#engine.read.namesOf(node)];
   lastName = (node: number): LastName | undefined => this.#engine.read.lastName(node);
   recipe = (version: VersionId): Recipe | undefined => this.#engine.read.recipe(version);
   version = (version: VersionId): store.VersionRow | undefined => this.#engine.read.version(version);

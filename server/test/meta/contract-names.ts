@@ -2,6 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { LIMITS } from "@runnel/shared";
 import type { TreeOperationOf } from "@runnel/shared/tree";
+import type { Operation } from "../../src/meta/meta-store.ts";
 import { FILE, FOLDER, ROOT } from "./meta-harness.ts";
 import type { Harness } from "./meta-harness.ts";
 
@@ -472,7 +473,58 @@ function describeExpected(using: Using): void {
   );
 }
 
+function describePaths(using: Using): void {
+  const pathsOf = async (h: Harness, operation: Operation): Promise<object> => {
+    const planned = await h.plan(operation);
+    if (!planned.ok) throw new Error(planned.error.message);
+    const { path = "", names = [] } = planned.paths ?? {};
+    return { path, names };
+  };
+
+  test(
+    "are those of now, whatever was named, renamed and removed before",
+    using(async (h) => {
+      const [a, other] = [await h.folder(ROOT, "a"), await h.folder(ROOT, "other")];
+      const file = await h.make(a, "x");
+      const write = async (text: string): Promise<object> => {
+        const { version } = await h.state(ROOT, "kept").catch(() => h.state(a, "x"));
+        return pathsOf(h, h.write(file, version, text));
+      };
+      expect(await write("1")).toEqual({ path: "a/x", names: [] });
+      await h.run({ op: "link", node: file, folder: ROOT, name: "kept" });
+      expect(await write("2")).toEqual({ path: "kept", names: ["a/x"] });
+      await h.run(h.rename([ROOT, "a"], a, [other, "b"]));
+      expect(await write("3")).toEqual({ path: "kept", names: ["other/b/x"] });
+      await h.run(h.rename([ROOT, "other"], other, [ROOT, "c"]));
+      expect(await write("4")).toEqual({ path: "kept", names: ["c/b/x"] });
+      await h.run(h.remove(a, "x", file));
+      expect(await write("5")).toEqual({ path: "kept", names: [] });
+      const over = await h.make(a, "over");
+      await h.run({ op: "link", node: file, folder: a, name: "y" });
+      expect(await write("6")).toEqual({ path: "kept", names: ["c/b/y"] });
+      await h.run(h.rename([a, "over"], over, [a, "y"]));
+      expect(await write("7")).toEqual({ path: "kept", names: [] });
+      expect(await pathsOf(h, h.write(over, 0, "8"))).toEqual({ path: "c/b/y", names: [] });
+    }),
+  );
+
+  test(
+    "of a batch that was rolled back are forgotten",
+    using(async (h) => {
+      const a = await h.folder(ROOT, "a");
+      await h.store.plan([h.request(h.rename([ROOT, "a"], a, [ROOT, "b"])), h.request(await makeIn(h, a, "x"))]);
+      await h.store.rollback();
+      expect(await pathsOf(h, await makeIn(h, a, "y"))).toEqual({ path: "a/y", names: [] });
+    }),
+  );
+}
+
+async function makeIn(h: Harness, folder: number, name: string): Promise<TreeOperationOf<"make">> {
+  return { op: "make", folder, name, node: await h.newNode(), attributes: FILE };
+}
+
 export function describeNames(using: Using): void {
+  describe("paths", () => describePaths(using));
   describe("make", () => describeMake(using));
   describe("link", () => describeLink(using));
   describe("rename", () => describeRename(using));

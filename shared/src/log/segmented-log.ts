@@ -14,6 +14,7 @@ import {
 } from "./segment-format.ts";
 import { createSegment, pathIn, removeSegment } from "./segment-lifecycle.ts";
 import { damaged, readSegment } from "./segment-scan.ts";
+import { WrittenTail } from "./written-tail.ts";
 
 /** Appends that wait are written together up to this size. */
 const BATCH_BYTES = 8 * 2 ** 20;
@@ -45,6 +46,7 @@ export class SegmentedLog implements Log {
   #written = 0;
   #durable = 0;
   #endsWithMark: boolean;
+  readonly #tail = new WrittenTail();
   #batch: Batch | undefined;
   /** Writes, rotations and the close run one after another. */
   #queue: Promise<unknown> = Promise.resolve();
@@ -88,11 +90,15 @@ export class SegmentedLog implements Log {
     this.#assertOpen("read");
     if (offset < 0 || length < 0 || offset + length > place.length)
       throw new RangeError("A read must lie within its record.");
-    return this.#files.use(place.segment, async ({ file }) => {
-      const bytes = await file.read(place.offset + offset, length);
-      if (bytes.length !== length) throw damaged(place.segment, place.offset, "the file has become shorter");
-      return bytes;
-    });
+    const written = this.#tail.read(place.segment, place.offset + offset, length);
+    return (
+      written ??
+      this.#files.use(place.segment, async ({ file }) => {
+        const bytes = await file.read(place.offset + offset, length);
+        if (bytes.length !== length) throw damaged(place.segment, place.offset, "the file has become shorter");
+        return bytes;
+      })
+    );
   }
 
   async replay(visit: (record: LogRecord) => void | Promise<void>): Promise<void> {
@@ -136,6 +142,7 @@ export class SegmentedLog implements Log {
     const dropped = this.#files.numbers.filter((number) => number < segment);
     const closed = Promise.all(dropped.map((number) => this.#files.drop(number)));
     this.#removable.push(...dropped);
+    this.#tail.dropBefore(segment);
     const remove = async (): Promise<void> => {
       await closed;
       // [F12]: one at a time, so that no crash leaves a gap.
@@ -207,6 +214,7 @@ export class SegmentedLog implements Log {
       return;
     }
     this.#current.sizeBytes = end;
+    this.#tail.add(header.segment, start, bytes);
     this.#written += end - start;
     if (end > start) this.#endsWithMark = false;
     for (const tell of written) tell();

@@ -1,10 +1,11 @@
-// MetaTables over a connection to meta.db. Statements are prepared once. The writer remembers the facts and the number
-// of results of an instance, which only it changes; a rollback forgets them.
+// MetaTables over a connection to meta.db. Statements are prepared once. The writer remembers what only it changes, the
+// facts, the number of results of an instance, names asked for last; a rollback forgets that.
 import type Database from "better-sqlite3";
 import { RunnelError, decodeCbor, decodeRecipe, encodeCbor, encodeRecipe, noticeKey } from "@runnel/shared/model";
 import type { Change, Entry, NodeState, Notice, NumberSpan, Recipe, VersionId, Xattr } from "@runnel/shared";
 import type { AttachedInstance, DiskRow, Passed, VersionPlace, VersionRow } from "../meta-store.ts";
 import type { Facts, LastName, MetaTables, OwnedNodes, StoredResult } from "../meta-tables.ts";
+import { type PlacedName, RecentNames } from "./recent-names.ts";
 import * as rows from "./rows.ts";
 import type { Column } from "./rows.ts";
 
@@ -55,6 +56,8 @@ export class SqliteTables implements MetaTables {
   readonly #isWriter: boolean;
   readonly #statements = new Map<string, Database.Statement>();
   #facts: Facts | undefined;
+  #areFactsStored = true;
+  readonly #names = new RecentNames();
   readonly #resultCounts = new Map<string, number>();
 
   constructor(database: Database.Database, options: { isWriter: boolean }) {
@@ -65,6 +68,8 @@ export class SqliteTables implements MetaTables {
   /** After a rollback. */
   forget(): void {
     this.#facts = undefined;
+    this.#areFactsStored = true;
+    this.#names.clear();
     this.#resultCounts.clear();
   }
 
@@ -118,7 +123,21 @@ export class SqliteTables implements MetaTables {
     return facts;
   }
 
+  /** The writer's are stored once for all changes of a transaction: at its end (`storeFacts`). */
   putFacts(facts: Facts): void {
+    if (!this.#isWriter) return this.#store(facts);
+    this.#facts = facts;
+    this.#areFactsStored = false;
+  }
+
+  /** Called before a transaction is committed. */
+  storeFacts(): void {
+    if (this.#areFactsStored || this.#facts === undefined) return;
+    this.#store(this.#facts);
+    this.#areFactsStored = true;
+  }
+
+  #store(facts: Facts): void {
     const { formatVersion, epoch, seq, appliedSeq, logSegment, logOffset, nextNode, forgottenSeq } = facts;
     this.#put("INSERT OR REPLACE INTO facts VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [
       formatVersion,
@@ -130,7 +149,6 @@ export class SqliteTables implements MetaTables {
       nextNode,
       forgottenSeq,
     ]);
-    if (this.#isWriter) this.#facts = facts;
   }
 
   node(node: number): NodeState | undefined {
@@ -176,10 +194,12 @@ export class SqliteTables implements MetaTables {
   }
 
   putBinding(folder: number, name: string, node: number): void {
+    this.#names.changed({ folder, name }, node);
     this.#put("INSERT OR REPLACE INTO bindings VALUES (?, ?, ?, ?)", [folder, name, node]);
   }
 
   removeBinding(folder: number, name: string): void {
+    this.#names.changed({ folder, name });
     this.#run("DELETE FROM bindings WHERE folder = ? AND name = ?", folder, name);
   }
 
@@ -187,9 +207,13 @@ export class SqliteTables implements MetaTables {
     return this.#row("SELECT 1 FROM bindings WHERE folder = ? LIMIT 1", folder) !== undefined;
   }
 
-  namesOf(node: number): { folder: number; name: string }[] {
+  namesOf(node: number): readonly PlacedName[] {
+    const known = this.#names.get(node);
+    if (known !== undefined) return known;
     const found = this.#rows("SELECT folder, name, node, crc FROM bindings WHERE node = ? ORDER BY folder, name", node);
-    return found.map((row) => toName(rows.checkedRow("bindings", row)));
+    const names = found.map((row) => toName(rows.checkedRow("bindings", row)));
+    if (this.#isWriter) this.#names.put(node, names);
+    return names;
   }
 
   list(folder: number, after: string, limit: number): Entry[] {
@@ -313,19 +337,10 @@ export class SqliteTables implements MetaTables {
     const conflict = result.conflict ? 1 : 0;
     const crc = rows.checksum([instance, n, node, seq, version, conflict], digest);
     const count = this.countResults(instance);
-    const replaced = this.#run("DELETE FROM results WHERE instance = ? AND n = ?", instance, n);
-    this.#run(
-      "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-      instance,
-      n,
-      digest,
-      node,
-      seq,
-      version,
-      conflict,
-      crc,
-    );
-    this.#resultCounts.set(instance, count + 1 - replaced);
+    const put = "INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+    const row = [instance, n, digest, node, seq, version, conflict, crc];
+    if (this.#run(`INSERT ${put} ON CONFLICT DO NOTHING`, ...row) > 0) this.#resultCounts.set(instance, count + 1);
+    else this.#run(`REPLACE ${put}`, ...row);
   }
 
   removeResultsUpTo(instance: string, n: number, but: readonly NumberSpan[]): void {

@@ -40,6 +40,7 @@ class SqliteTransactions implements Transactions {
   }
 
   commit(): void {
+    this.#tables.storeFacts();
     this.#writer.exec("COMMIT");
     this.#end();
   }

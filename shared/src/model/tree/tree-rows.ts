@@ -22,7 +22,7 @@ export interface TreeRows {
   binding(folder: number, name: string): number | undefined;
   hasNames(folder: number): boolean;
   /** Lists names, sorted by folder, then name (UTF-8 bytes). */
-  namesOf(node: number): { folder: number; name: string }[];
+  namesOf(node: number): readonly { folder: number; name: string }[];
   /** Lists entries after a name, in name order (UTF-8 bytes). */
   list(folder: number, after: string, limit: number): Entry[];
 }
