@@ -3,7 +3,8 @@
 import { crc32 } from "node:zlib";
 import { RunnelError } from "@runnel/shared/model";
 import type { Change, DiskStat, FileType, NodeState, Notice } from "@runnel/shared";
-import type { DiskXattrs, VersionPlace } from "../meta-store.ts";
+import type { DiskRow, DiskXattrs, VersionPlace, VersionRow } from "../meta-store.ts";
+import type { OwnedNodes } from "../meta-tables.ts";
 
 /** Integers beyond 2^53 travel as decimal text; the statements cast them. */
 export type Column = string | number;
@@ -108,6 +109,41 @@ export function textToPlace(at: VersionPlace["at"], text: string): VersionPlace 
     return { at, file, stat: columnsToStat(stat) };
   }
   return { at };
+}
+
+export function toVersion(row: readonly Column[]): VersionRow {
+  const [node, seq, sizeBytes, hasRecipe, at, place] = checkedRow("versions", row);
+  return {
+    version: { node: Number(node), seq: Number(seq) },
+    sizeBytes: Number(sizeBytes),
+    hasRecipe: hasRecipe === 1,
+    place: textToPlace(at as VersionPlace["at"], String(place)),
+  };
+}
+
+export function toDiskRow([handle, ...row]: [Uint8Array, ...Column[]]): DiskRow {
+  const [folder, name, node, stat, version] = checkedRow("disk", row, handle);
+  return {
+    node: Number(node),
+    folder: Number(folder),
+    name: String(name),
+    handle,
+    version: Number(version),
+    ...textToDisk(String(stat)),
+  };
+}
+
+export function toRange(row: readonly Column[]): OwnedNodes {
+  const [first, count, device, instance] = checkedRow("node_ranges", row);
+  return {
+    first: Number(first),
+    count: Number(count),
+    owner: { device: String(device), instance: String(instance) },
+  };
+}
+
+export function toName([folder, name]: readonly Column[]): { folder: number; name: string } {
+  return { folder: Number(folder), name: String(name) };
 }
 
 type ChangeColumns = [[number, string, number][], Column[][], [number, number] | []];

@@ -3,7 +3,7 @@
 import type Database from "better-sqlite3";
 import { RunnelError, decodeCbor, decodeRecipe, encodeCbor, encodeRecipe, noticeKey } from "@runnel/shared/model";
 import type { Change, Entry, NodeState, Notice, NumberSpan, Recipe, VersionId, Xattr } from "@runnel/shared";
-import type { AttachedInstance, DiskRow, Passed, VersionPlace, VersionRow } from "../meta-store.ts";
+import type { AttachedInstance, DiskRow, Passed, VersionRow } from "../meta-store.ts";
 import type { Facts, LastName, MetaTables, OwnedNodes, StoredResult } from "../meta-tables.ts";
 import { type PlacedName, RecentNames } from "./recent-names.ts";
 import * as rows from "./rows.ts";
@@ -15,41 +15,6 @@ const NODE_VALUES = "?, ?, ?, ?, ?, ?, CAST(? AS INTEGER), CAST(? AS INTEGER), ?
 const VERSION_COLUMNS = "node, seq, size_bytes, has_recipe, place_at, place, crc";
 const RANGE_COLUMNS = "first, count, device, instance, crc";
 const DISK_COLUMNS = "handle, folder, name, node, stat, version, crc";
-
-function toVersion(row: readonly Column[]): VersionRow {
-  const [node, seq, sizeBytes, hasRecipe, at, place] = rows.checkedRow("versions", row);
-  return {
-    version: { node: Number(node), seq: Number(seq) },
-    sizeBytes: Number(sizeBytes),
-    hasRecipe: hasRecipe === 1,
-    place: rows.textToPlace(at as VersionPlace["at"], String(place)),
-  };
-}
-
-function toDiskRow([handle, ...row]: [Uint8Array, ...Column[]]): DiskRow {
-  const [folder, name, node, stat, version] = rows.checkedRow("disk", row, handle);
-  return {
-    node: Number(node),
-    folder: Number(folder),
-    name: String(name),
-    handle,
-    version: Number(version),
-    ...rows.textToDisk(String(stat)),
-  };
-}
-
-function toRange(row: readonly Column[]): OwnedNodes {
-  const [first, count, device, instance] = rows.checkedRow("node_ranges", row);
-  return {
-    first: Number(first),
-    count: Number(count),
-    owner: { device: String(device), instance: String(instance) },
-  };
-}
-
-function toName([folder, name]: readonly Column[]): { folder: number; name: string } {
-  return { folder: Number(folder), name: String(name) };
-}
 
 export class SqliteTables implements MetaTables {
   readonly #database: Database.Database;
@@ -211,7 +176,7 @@ export class SqliteTables implements MetaTables {
     const known = this.#names.get(node);
     if (known !== undefined) return known;
     const found = this.#rows("SELECT folder, name, node, crc FROM bindings WHERE node = ? ORDER BY folder, name", node);
-    const names = found.map((row) => toName(rows.checkedRow("bindings", row)));
+    const names = found.map((row) => rows.toName(rows.checkedRow("bindings", row)));
     if (this.#isWriter) this.#names.put(node, names);
     return names;
   }
@@ -225,7 +190,7 @@ export class SqliteTables implements MetaTables {
       limit,
     );
     return found.map((row) => {
-      const { name } = toName(rows.checkedRow("bindings", row.slice(0, 4)));
+      const { name } = rows.toName(rows.checkedRow("bindings", row.slice(0, 4)));
       return { name, state: rows.columnsToNode(rows.checkedRow("nodes", row.slice(4))) };
     });
   }
@@ -243,11 +208,11 @@ export class SqliteTables implements MetaTables {
 
   version({ node, seq }: VersionId): VersionRow | undefined {
     const row = this.#row(`SELECT ${VERSION_COLUMNS} FROM versions WHERE node = ? AND seq = ?`, node, seq);
-    return row && toVersion(row);
+    return row && rows.toVersion(row);
   }
 
   versionsOf(node: number): VersionRow[] {
-    return this.#rows(`SELECT ${VERSION_COLUMNS} FROM versions WHERE node = ? ORDER BY seq`, node).map(toVersion);
+    return this.#rows(`SELECT ${VERSION_COLUMNS} FROM versions WHERE node = ? ORDER BY seq`, node).map(rows.toVersion);
   }
 
   withoutBytes(node: number): VersionId[] {
@@ -374,13 +339,13 @@ export class SqliteTables implements MetaTables {
       `SELECT ${RANGE_COLUMNS} FROM node_ranges WHERE first <= ? ORDER BY first DESC LIMIT 1`,
       node,
     );
-    const range = row && toRange(row);
+    const range = row && rows.toRange(row);
     return range !== undefined && node < range.first + range.count ? range : undefined;
   }
 
   rangesOf(device: string): OwnedNodes[] {
     const found = this.#rows(`SELECT ${RANGE_COLUMNS} FROM node_ranges WHERE device = ? ORDER BY count, first`, device);
-    return found.map(toRange);
+    return found.map(rows.toRange);
   }
 
   countRanges(device: string): number {
@@ -430,7 +395,7 @@ export class SqliteTables implements MetaTables {
 
   #diskRows(where: string, ...given: unknown[]): DiskRow[] {
     return this.#rows<[Uint8Array, ...Column[]]>(`SELECT ${DISK_COLUMNS} FROM disk WHERE ${where}`, ...given).map(
-      toDiskRow,
+      rows.toDiskRow,
     );
   }
 
