@@ -6,6 +6,7 @@ import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Making } from "../transfer/send-content.ts";
 import type { Turn } from "../transfer/upload.ts";
 import { dirtyBytes } from "../journal/journal.ts";
+import { isReadAtOnce } from "../transfer/compose.ts";
 import { HeldChanges } from "./held-changes.ts";
 import { type Queued, type Save, type TreeChange, isFollowing, isSave } from "./own-change.ts";
 
@@ -34,6 +35,8 @@ interface Sending {
   before: readonly Sending[];
   /** Set where later ones need not be executed after it. */
   isApart: boolean;
+  /** A content that has files open until it has been sent. */
+  hasFilesOpen: boolean;
   /** The server has been asked for it: what is asked now comes after it. */
   isOpen: boolean;
   opened: PromiseWithResolvers<void>;
@@ -42,7 +45,9 @@ interface Sending {
 }
 
 const CHANGES_UNDER_WAY_MAX = 256;
-const SAVES_UNDER_WAY_MAX = 32;
+const SAVES_UNDER_WAY_MAX = 256;
+/** Of those the ones that have files open meanwhile. */
+const OPEN_SAVES_UNDER_WAY_MAX = 32;
 /** Size from which on a content holds up only what depends on it. */
 const LARGE_BYTES = 1024 * 1024;
 /** Time for which a content is not sent whose file a program still has open: it is likely to be saved again. */
@@ -68,6 +73,8 @@ export class Outbox {
   /** Changes that somebody waits for, as far as they are still to be sent. */
   readonly #waiters = new Set<{ left: Set<Queued>; sent: PromiseWithResolvers<void> }>();
   #savesUnderWay = 0;
+  /** Of those the ones that have files open. */
+  #openSavesUnderWay = 0;
   /** Times until which contents of open files wait, on the boot clock. */
   readonly #lingering = new WeakMap<Save, number>();
   /** The last one under way of those that are executed one after another. */
@@ -259,12 +266,15 @@ export class Outbox {
   }
 
   #startSave(save: Save): boolean {
-    if (this.#savesUnderWay >= SAVES_UNDER_WAY_MAX || this.#lingers(save)) return false;
+    const hasFilesOpen = !isReadAtOnce(save.record);
+    const isFull = hasFilesOpen && this.#openSavesUnderWay >= OPEN_SAVES_UNDER_WAY_MAX;
+    if (isFull || this.#savesUnderWay >= SAVES_UNDER_WAY_MAX || this.#lingers(save)) return false;
     const isCertain = !isCopy(save) && this.#deps.isCertain(save);
     const before = isCertain && this.#tail !== undefined ? [this.#tail] : [];
     const isApart = !isCertain || save.record.sizeBytes > LARGE_BYTES;
-    const sending = this.#add(save, before, isApart);
+    const sending = this.#add(save, before, { isApart, hasFilesOpen });
     this.#savesUnderWay++;
+    if (hasFilesOpen) this.#openSavesUnderWay++;
     const turn: Turn = {
       after: before.map(({ queued }) => queued.n),
       comes: Promise.all(before.map(({ opened }) => opened.promise)),
@@ -294,7 +304,7 @@ export class Outbox {
     const before = this.#tail === undefined ? apart : [this.#tail, ...apart];
     const isFull = this.#sending.size - this.#savesUnderWay >= CHANGES_UNDER_WAY_MAX;
     if (isFull || before.some(({ isOpen }) => !isOpen)) return false;
-    const sending = this.#add(change, before, false);
+    const sending = this.#add(change, before, { isApart: false, hasFilesOpen: false });
     this.#tail = sending;
     const sent = this.#deps.sendChange(
       change,
@@ -314,9 +324,9 @@ export class Outbox {
     return n === undefined || sending === undefined ? undefined : { n, settled: sending.ended };
   }
 
-  #add(queued: Queued, before: readonly Sending[], isApart: boolean): Sending {
+  #add(queued: Queued, before: readonly Sending[], how: Pick<Sending, "isApart" | "hasFilesOpen">): Sending {
     const opened = Promise.withResolvers<void>();
-    const sending = { queued, before, isApart, isOpen: false, opened, hasFailed: false, ended: Promise.resolve() };
+    const sending = { queued, before, ...how, isOpen: false, opened, hasFailed: false, ended: Promise.resolve() };
     this.#sending.set(queued.n, sending);
     return sending;
   }
@@ -352,6 +362,7 @@ export class Outbox {
     const made = madeBy(queued);
     if (made !== undefined) this.#makes.delete(made);
     if (isSave(queued)) this.#savesUnderWay--;
+    if (sending.hasFilesOpen) this.#openSavesUnderWay--;
     if (isPassing) {
       this.#waiting.push(queued);
       // Others here may have become conflict copies since they came, with numbers of their own.

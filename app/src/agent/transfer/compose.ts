@@ -211,8 +211,7 @@ export async function openComposed(data: DiskRoot, of: Composition): Promise<Com
 /** Reads a small content that is one layer. @returns undefined for another one. */
 async function readSmall(data: DiskRoot, of: Composition): Promise<BytesFile | undefined> {
   const [layer] = of.layers;
-  const isSmall = of.sizeBytes > 0 && of.sizeBytes <= SMALL_BYTES;
-  if (layer === undefined || of.base !== undefined || !isSmall || !isWholeLayer(of)) return undefined;
+  if (layer === undefined || of.base !== undefined || !isReadAtOnce(of)) return undefined;
   return new BytesFile(await data.readFile(layer.file, of.sizeBytes));
 }
 
@@ -220,6 +219,11 @@ async function readSmall(data: DiskRoot, of: Composition): Promise<BytesFile | u
 export function dirtyRanges(of: Omit<Composition, "base">): ByteRange[] {
   const shown = Math.min(of.baseBytes, of.sizeBytes);
   return [{ offset: shown, length: of.sizeBytes - shown }, ...of.layers.flatMap((layer) => layer.extents)];
+}
+
+/** Says that it is small and lies in one layer: no file stays open for it. */
+export function isReadAtOnce(of: Omit<Composition, "base">): boolean {
+  return of.sizeBytes > 0 && of.sizeBytes <= SMALL_BYTES && isWholeLayer(of);
 }
 
 /** True when one layer holds every byte: the overlay file is the content. */
