@@ -236,7 +236,8 @@ class World {
       await clock.advance(1000);
       const states = await this.states();
       const isWell = states.every(
-        (state) => state?.state === "connected" && state.unsentFiles <= hopelessIn(state).length,
+        (state) =>
+          state?.state === "connected" && state.unsentFiles <= hopelessIn(state).length && state.unsentNames === 0,
       );
       well = isWell && server.isSettled ? well + 1 : 0;
       // Everything that is held back for a moment has come by then.
@@ -244,7 +245,7 @@ class World {
     }
     const states = await this.states();
     this.violations.push(
-      `never at rest: ${states.map((state) => `${state?.state} ${state?.unsentFiles} unsent ${state?.problems.join(" ")}`).join(", ")}`,
+      `never at rest: ${states.map((state) => `${state?.state} ${state?.unsentFiles} and ${state?.unsentNames} unsent ${state?.problems.join(" ")}`).join(", ")}`,
     );
   }
 
