@@ -134,8 +134,10 @@ class Checker {
     // own.
     const found = this.truth.commits.filter((each) => each.op === op && each.name === name && during(each));
     const own = found.filter(({ client }) => client === call.client);
+    // What another client did itself may have been the same, long after: a power cut can have taken what this one did.
+    const others = this.times.isAsync === true ? found.filter((each) => !this.isOfOwnCall(each, call)) : found;
     // The first of several: what is held to it may then be held to less than was promised, never to more.
-    const taken = own[0] ?? (kind === "rename" ? found[0] : undefined);
+    const taken = own[0] ?? (kind === "rename" ? others[0] : undefined);
     if (this.times.isAsync !== true || taken === undefined) return taken?.seq;
     // A call that was refused has left the commit to a later one.
     const isSame = (each: Call): boolean =>
@@ -147,6 +149,18 @@ class Checker {
     if (this.calls.some((each) => isSame(each) && each.began > call.began && each.began < taken.step)) return 0;
     this.taken.add(taken);
     return taken.seq;
+  }
+
+  /** A program of the commit's own client did the same as this call, with success. */
+  private isOfOwnCall({ client }: Committed, { kind, path, toPath }: Call): boolean {
+    return this.calls.some(
+      (each) =>
+        each.client === client &&
+        each.outcome === "ok" &&
+        operationOf(each.kind) === operationOf(kind) &&
+        each.path === path &&
+        each.toPath === toPath,
+    );
   }
 
   /** The commit may be that of a program's call that was answered before: no other call came to it. */
