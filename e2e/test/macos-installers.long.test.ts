@@ -235,7 +235,8 @@ describe("the configuration of electron-builder", () => {
           "SectionEnd",
         ];
         writeFileSync(path, lines.join("\n"));
-        return (await run("makensis", ["-NOCD", "-V4", path])).stdout;
+        const { stdout: told, stderr: refused } = await run("makensis", ["-NOCD", "-V4", path]);
+        return told + refused;
       };
       const own = join(ROOT, "installers/windows/app.nsh");
       expect(await compile(own)).toContain("!insertmacro: customCheckAppRunning");
@@ -267,7 +268,7 @@ describe("the configuration of electron-builder", () => {
       const place = JSON.parse(readFileSync(join(packed, "runnel/update-feed.json"), "utf8")) as object;
       expect(place).toMatchObject({ url: "https://example.org/a/updates.json" });
       expect(readFileSync(join(packed, "THIRD-PARTY-app.txt"), "utf8")).toContain("electron-updater");
-      rmSync(join(ROOT, "installers/out/app"), { recursive: true });
+      for (const made of ["app", "product"]) rmSync(join(ROOT, "installers/out", made), { recursive: true });
     },
     STEP_MS * 2,
   );

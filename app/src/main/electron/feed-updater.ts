@@ -24,7 +24,7 @@ export class FeedUpdater implements Updater {
     // The maps of blocks that a difference is made by have neither a signature nor a bound.
     updater.disableDifferentialDownload = true;
     updater.setFeedURL({ provider: "generic", url: folder });
-    // It tells of each failure here, too, and ends the app where nobody listens.
+    // An installation that fails is told here alone.
     updater.on("error", (error) => this.#failed(error));
   }
 

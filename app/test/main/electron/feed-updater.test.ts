@@ -24,7 +24,7 @@ const OTHER = newPair();
 const LIST = "/updates.json";
 const FEED = "/latest.yml";
 const EXE = released("Runnel-app-1.1.0-x64.exe", "the newer app ".repeat(20_000));
-const FAKE = released(EXE.name, "another newer app".repeat(5_000));
+const FAKE = released(EXE.name, "the other app ".repeat(20_000));
 const FILE = `/${EXE.name}`;
 const ALL = [LIST, FEED, FILE];
 
@@ -133,6 +133,11 @@ describe("a good feed", () => {
     updater.quitAndInstall = (...how) => void installed.push(how as boolean[]);
     await updates.install();
     expect(installed).toEqual([[false, true]]);
+    updater.emit("error", new Error("The app is not signed."));
+    expect(said.slice(1)).toEqual([
+      '1.1.0 was not installed: The app was not updated: "The app is not signed."',
+      "1.1.0 could not be installed. The version that runs stays.",
+    ]);
     const [path = ""] = downloaded();
     expect(basename(path)).toBe(EXE.name);
     writeFileSync(path, FAKE.bytes);

@@ -66,8 +66,10 @@ export function nodeUpdater(version: string, folder: string, publisher?: string)
     whenReady: () => Promise.resolve(),
     relaunch: () => undefined,
     quit: () => undefined,
-    onQuit: () => undefined,
+    onQuit: () => {
+      throw new Error("It would be installed when the app ends.");
+    },
   });
-  const system = { platform: "win32", isUseDifferentialDownload: false };
+  const system = { platform: "win32", isUseDifferentialDownload: true };
   return Object.assign(updater, { httpExecutor: new NodeExecutor(), _testOnlyOptions: system });
 }

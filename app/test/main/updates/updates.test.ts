@@ -11,7 +11,7 @@ const OURS = newPair();
 const OTHER = newPair();
 const EXE = released("Runnel-app-1.1.0-x64.exe", "the newer app");
 const ZIP = released("Runnel-app-1.1.0-arm64.zip", "the newer app, for Macs");
-const FAKE = released(EXE.name, "another newer app");
+const FAKE = released(EXE.name, "the other app");
 const NEWER = released("Runnel-app-1.2.0-x64.exe", "a still newer app");
 
 let clock: SimulatedClock;
