@@ -36,6 +36,9 @@ import { checkedWinFsp, packMsi, packSetup } from "./src/windows.ts";
 
 const ROOT = resolve(fileURLToPath(new URL("..", import.meta.url)));
 
+/** Kinds that are made of what lies in the folder already. */
+const OF_WHAT_IS_THERE = new Set(["app", "cask"]);
+
 /** The level of xz that dpkg-deb takes by itself. */
 const LEVEL = "6";
 
@@ -225,7 +228,8 @@ async function main(): Promise<void> {
   if (!/^\d$/.test(values.level)) throw new Error(`${values.level} is no level of xz: write 0 to 9.`);
   // Whoever packs may keep files from others; packages do not.
   process.umask(0o022);
-  prepare();
+  const buildsProduct = positionals.some((name) => !OF_WHAT_IS_THERE.has(name));
+  if (buildsProduct) prepare();
   const release = { version, epochSeconds: epochSeconds(), level: Number(values.level) };
   const out = resolve(values.out ?? join(ROOT, "installers/out"));
   mkdirSync(out, { recursive: true });
@@ -233,7 +237,7 @@ async function main(): Promise<void> {
   try {
     const signer = signerOf(process.env);
     const signers = signersOf(process.env);
-    const product = productTree(ROOT, release, signer?.place);
+    const product: Tree = buildsProduct ? productTree(ROOT, release, signer?.place) : new Map();
     refuseIncomplete(product);
     const { electron, runtime, downloads } = values;
     const winfsp =
