@@ -19,6 +19,7 @@ import { DRIVE_SOFTWARE } from "../scripts/drive-software.ts";
 import { fetchPinned } from "../scripts/pinned-file.ts";
 import { ensureDebian } from "../scripts/tools.mjs";
 import { RUNTIME, appImageTree, packAppImage } from "./src/appimage.ts";
+import { isAppFile, sha512Of, writeAppFeeds } from "./src/app-feed.ts";
 import { packRpm, packTar, writeContainerfile } from "./src/archives.ts";
 import { packDeb, packDesktopDeb } from "./src/deb.ts";
 import { FEED_FILE, type FeedSigner, signFeed, signerOf } from "./src/feed.ts";
@@ -34,6 +35,9 @@ import { type Release, type Tree, filesIn } from "./src/tree.ts";
 import { checkedWinFsp, packMsi, packSetup } from "./src/windows.ts";
 
 const ROOT = resolve(fileURLToPath(new URL("..", import.meta.url)));
+
+/** Kinds that are made of what lies in the folder already. */
+const OF_WHAT_IS_THERE = new Set(["app", "cask"]);
 
 /** The level of xz that dpkg-deb takes by itself. */
 const LEVEL = "6";
@@ -55,6 +59,8 @@ KIND: deb        agent, command line and server, for Debian and its kin
       msi        the same for msiexec
       macos      a tarball for macOS on each processor; with --downloads, where they will lie, Homebrew's formula
       cask       Homebrew's cask of the app's images, which electron-builder made on a Mac; needs --downloads
+      app        the feed by which the desktop app updates itself, of what electron-builder made on Windows and on
+                 Macs and lies in the folder already: latest.yml, latest-mac.yml
 Packages are signed by those who are named, and by nobody else. With RUNNEL_GPG_KEY=ID gpg signs the rpm, the list of
 digests (SHA256SUMS.asc) and an index of the debs that apt believes (InRelease). With RUNNEL_WINDOWS_CERT=FILE (PKCS
 #12; RUNNEL_WINDOWS_PASSWORD=FILE, RUNNEL_TIMESTAMP_URL=URL) osslsigncode signs what is for Windows. With
@@ -105,6 +111,7 @@ const KINDS: Record<string, (packing: Packing) => Made> = {
     if (downloads === undefined) throw new Error("A cask says where images will lie: --downloads https://HOST/FOLDER.");
     return [writeCask(release, out, downloads)];
   },
+  app: ({ release, out }) => writeAppFeeds(release, out),
   setup: (packing) => {
     ensureDebian("makensis", ["nsis"]);
     return [packSetup(bundledForWindows(packing), packing.release, packing.work, packing.out, packing.winfsp)];
@@ -186,6 +193,7 @@ function writeFeed(paths: readonly string[], release: Release, signer: FeedSigne
     name: basename(path),
     sizeBytes: statSync(path).size,
     sha256: sha256(path),
+    ...(isAppFile(path) ? { sha512: sha512Of(path) } : {}),
   }));
   writeFileSync(join(out, FEED_FILE), signFeed(release, packages, signer, Date.now()));
 }
@@ -220,7 +228,8 @@ async function main(): Promise<void> {
   if (!/^\d$/.test(values.level)) throw new Error(`${values.level} is no level of xz: write 0 to 9.`);
   // Whoever packs may keep files from others; packages do not.
   process.umask(0o022);
-  prepare();
+  const buildsProduct = positionals.some((name) => !OF_WHAT_IS_THERE.has(name));
+  if (buildsProduct) prepare();
   const release = { version, epochSeconds: epochSeconds(), level: Number(values.level) };
   const out = resolve(values.out ?? join(ROOT, "installers/out"));
   mkdirSync(out, { recursive: true });
@@ -228,7 +237,7 @@ async function main(): Promise<void> {
   try {
     const signer = signerOf(process.env);
     const signers = signersOf(process.env);
-    const product = productTree(ROOT, release, signer?.place);
+    const product: Tree = buildsProduct ? productTree(ROOT, release, signer?.place) : new Map();
     refuseIncomplete(product);
     const { electron, runtime, downloads } = values;
     const winfsp =
@@ -236,7 +245,7 @@ async function main(): Promise<void> {
     const packing = { release, product, signer, work, out, electron, runtime, winfsp, downloads };
     const paths: string[] = [];
     for (const pack of kinds) paths.push(...((await pack?.(packing)) ?? []));
-    for (const path of paths) signPackage(path, signers, release);
+    for (const path of paths) if (!isAppFile(path)) signPackage(path, signers, release);
     if (paths.some((path) => path.endsWith(".deb"))) writeRepository(out, signers.gpg, Date.now());
     writeSums(paths, out, signers.gpg);
     writeFeed(paths, release, signer, out);

@@ -31,3 +31,6 @@ export { ServerSource } from "./agent/transfer/sources/server-source.ts";
 export { Transfer } from "./agent/view/transfers.ts";
 export { LocalFiles } from "./agent/objects/local-files.ts";
 export { openObject, putObject } from "./agent/objects/objects.ts";
+export { readSignedFeed } from "./cli/updates/signed-feed.ts";
+export { lookAtFile } from "./main/host/update-files.ts";
+export { checkFile, signedUpdate } from "./main/updates/signed-update.ts";

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { RealClock } from "@runnel/shared";
 import { pino } from "pino";
 import { Agent } from "../src/agent/agent.ts";
+import { MemoryCost } from "../src/agent/control/host/line-cost/memory-cost.ts";
 import { AgentHome } from "../src/agent/control/host/agent-home.ts";
 import { systemFolders } from "../src/agent/control/host/folder-view.ts";
 import type { Mount } from "../src/agent/mount.ts";
@@ -50,6 +51,7 @@ test("a drive that cannot be watched over is mounted all the same, and forgotten
       },
     },
     folders: systemFolders,
+    lineCost: new MemoryCost().cost,
     openMount: async (settings) => {
       const mount = new FakeMount(settings);
       opened.push(mount);

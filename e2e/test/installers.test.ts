@@ -1,7 +1,6 @@
 // Looks at what goes into the packages of Linux, without making one: everything that is loaded, nothing that only
 // building and testing needs, and a licence for each piece of other people's work.
 import { execFile } from "node:child_process";
-import { generateKeyPairSync } from "node:crypto";
 import {
   lstatSync,
   mkdirSync,
@@ -18,12 +17,11 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import { buildSync } from "esbuild";
 import { hasCommand } from "../../scripts/system-packages.mjs";
 import { RUNTIME, appImageTree, runtimeRefusal } from "../../installers/src/appimage.ts";
 import { rpmFiles } from "../../installers/src/archives.ts";
-import { type FeedSigner, signFeed, signerOf } from "../../installers/src/feed.ts";
 import { type Host, LINUX, MACS } from "../../installers/src/host.ts";
 import { cask, formula } from "../../installers/src/macos.ts";
 import { pagePackages } from "../../installers/src/notices.ts";
@@ -300,59 +298,6 @@ describe("an AppImage", () => {
   test("fetches its runtime by its digest", () => {
     expect(RUNTIME.url).toMatch(/^https:\/\/github\.com\/AppImage\/type2-runtime\/releases\/download\/\d{8}\//);
     expect(RUNTIME.sha256).toMatch(/^[0-9a-f]{64}$/);
-  });
-});
-
-describe("a list of updates", () => {
-  let folder: string;
-
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), "runnel-feed-"));
-    for (const type of ["ed25519", "ed448"] as const) {
-      const { privateKey } = generateKeyPairSync(type as "ed25519");
-      writeFileSync(join(folder, type), privateKey.export({ format: "pem", type: "pkcs8" }));
-    }
-  });
-
-  afterAll(() => rmSync(folder, { recursive: true }));
-
-  const URL_OF_LIST = "https://example.org/updates.json";
-  const signer = (): FeedSigner => {
-    const found = signerOf({ RUNNEL_UPDATE_KEY: join(folder, "ed25519"), RUNNEL_UPDATE_URL: URL_OF_LIST });
-    if (found === undefined) throw new Error("Nobody signs.");
-    return found;
-  };
-
-  testHere(`is looked for where the packages say, by the key that they carry${shown}`, () => {
-    expect(tree.has("update-feed.json")).toBe(false);
-    const entry = productTree(ROOT, RELEASE, signer().place).get("update-feed.json");
-    expect(JSON.parse(entry !== undefined && "text" in entry ? entry.text : "null")).toEqual(signer().place);
-    expect(signer().place).toEqual({ url: URL_OF_LIST, keys: [expect.stringMatching(/^MCowBQYDK2VwAyEA/)] });
-  });
-
-  test("says what was made and until when it is good, and is not made when nobody would believe it", () => {
-    const packages = [{ name: "runnel_7.8.9_amd64.deb", sizeBytes: 3, sha256: "0".repeat(64) }];
-    const releasedMs = RELEASE.epochSeconds * 1000;
-    const nowMs = releasedMs + 5 * 86_400_000;
-    const { feed } = JSON.parse(signFeed(RELEASE, packages, signer(), nowMs)) as { feed: string };
-    const expiresMs = nowMs + 90 * 86_400_000;
-    expect(JSON.parse(feed)).toEqual({ version: "7.8.9", releasedMs, expiresMs, packages });
-    const { privateKey } = generateKeyPairSync("ed25519");
-    expect(() => signFeed(RELEASE, packages, { ...signer(), privateKey }, nowMs)).toThrow(/Install nothing/);
-  });
-
-  test.each<[string, NodeJS.ProcessEnv, RegExp | undefined]>([
-    ["nothing", {}, undefined],
-    ["no place", { RUNNEL_UPDATE_KEY: "ed25519" }, /go together/],
-    ["no key", { RUNNEL_UPDATE_URL: URL_OF_LIST }, /go together/],
-    ["a place that anybody can change", { RUNNEL_UPDATE_KEY: "ed25519", RUNNEL_UPDATE_URL: "http://a" }, /https/],
-    ["another kind of key", { RUNNEL_UPDATE_KEY: "ed448", RUNNEL_UPDATE_URL: URL_OF_LIST }, /no key of Ed25519/],
-  ])("is signed by nobody who gives %s", (_, env, refusal) => {
-    const key = env["RUNNEL_UPDATE_KEY"];
-    const asks = (): unknown =>
-      signerOf({ ...env, ...(key === undefined ? {} : { RUNNEL_UPDATE_KEY: join(folder, key) }) });
-    if (refusal === undefined) expect(asks()).toBeUndefined();
-    else expect(asks).toThrow(refusal);
   });
 });
 

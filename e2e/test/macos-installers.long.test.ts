@@ -207,11 +207,55 @@ describe("the configuration of electron-builder", () => {
   );
 
   testHere(
+    `has a script for the set-up of Windows that compiles with electron-builder's own${why}`,
+    async () => {
+      ensureDebian("makensis", ["nsis"]);
+      const packed = ["pack", "--silent", "--pack-destination", sandbox.folder, `app-builder-lib@${VERSION}`];
+      const { stdout } = await mustRun("npm", packed, { deadlineMs: STEP_MS });
+      const from = ["-xzf", sandbox.path(stdout.trim()), "-C", sandbox.folder, "package/templates/nsis"];
+      await mustRun("tar", from);
+      const templates = sandbox.path("package/templates/nsis");
+      const compile = async (script: string): Promise<string> => {
+        const path = sandbox.path("app.nsi");
+        const lines = [
+          "Unicode true",
+          "!include LogicLib.nsh",
+          `!addincludedir "${templates}/include"`,
+          "!include StdUtils.nsh",
+          '!define APP_EXECUTABLE_FILENAME "Runnel.exe"',
+          '!define PRODUCT_NAME "Runnel"',
+          "!define isUpdated `1 == 1`",
+          ...["appRunning", "appClosing", "appCannotBeClosed"].map((name) => `LangString ${name} 1033 "x"`),
+          `!include "${script}"`,
+          "!include allowOnlyOneInstallerInstance.nsh",
+          "Name x",
+          `OutFile "${sandbox.path("app.exe")}"`,
+          "Section",
+          "!insertmacro CHECK_APP_RUNNING",
+          "SectionEnd",
+        ];
+        writeFileSync(path, lines.join("\n"));
+        const { stdout: told, stderr: refused } = await run("makensis", ["-NOCD", "-V4", path]);
+        return told + refused;
+      };
+      const own = join(ROOT, "installers/windows/app.nsh");
+      expect(await compile(own)).toContain("!insertmacro: customCheckAppRunning");
+      const wrong = sandbox.path("wrong.nsh");
+      writeFileSync(wrong, readFileSync(own, "utf8").replace("nsExec::Exec", "nsExec::Execute"));
+      expect(await compile(wrong)).toMatch(/Error|Invalid/);
+    },
+    STEP_MS,
+  );
+
+  testHere(
     `packs the app with what it starts, which runs from there${why}`,
     async () => {
       const electron = dirname(ensureTestElectron());
       const args = ["installers/here.ts", "app", "--electron", electron];
-      await mustRun(process.execPath, args, { cwd: ROOT, deadlineMs: STEP_MS });
+      const key = sandbox.path("update.pem");
+      await mustRun("openssl", ["genpkey", "-algorithm", "ed25519", "-out", key]);
+      const env = { ...process.env, RUNNEL_UPDATE_KEY: key, RUNNEL_UPDATE_URL: "https://example.org/a/updates.json" };
+      await mustRun(process.execPath, args, { cwd: ROOT, env, deadlineMs: STEP_MS });
       const packed = join(ROOT, "installers/out/app/linux-unpacked/resources");
       // The bundle alone: what it is made of lies in it.
       expect(statSync(join(packed, "app.asar")).size).toBeLessThan(2 * 1024 * 1024);
@@ -219,7 +263,12 @@ describe("the configuration of electron-builder", () => {
       const node = join(packed, "runnel/node_modules/.bin/node");
       const launcher = join(packed, "runnel/app/bin/runnel.mjs");
       expect((await mustRun(node, [launcher, "--version"])).stdout).toBe(`${readManifest(ROOT).version}\n`);
-      rmSync(join(ROOT, "installers/out/app"), { recursive: true });
+      const configuration = readFileSync(join(packed, "app-update.yml"), "utf8");
+      expect(configuration).toMatch(/^provider: generic\nurl: https:\/\/example\.org\/a\/\nupdaterCacheDirName: /);
+      const place = JSON.parse(readFileSync(join(packed, "runnel/update-feed.json"), "utf8")) as object;
+      expect(place).toMatchObject({ url: "https://example.org/a/updates.json" });
+      expect(readFileSync(join(packed, "THIRD-PARTY-app.txt"), "utf8")).toContain("electron-updater");
+      for (const made of ["app", "product"]) rmSync(join(ROOT, "installers/out", made), { recursive: true });
     },
     STEP_MS * 2,
   );

@@ -129,12 +129,14 @@ describe("the tidy checks", () => {
       "server/src/wire/a.ts": 'import { WebSocket } from "ws";\nimport type { RawData } from "ws";',
       "shared/src/host/a.ts": 'import { WebSocket } from "ws";\nimport { readFile } from "node:fs/promises";',
       "shared/test/a.test.ts": 'import { WebSocket } from "ws";',
+      "app/src/main/a.ts": 'const { NsisUpdater } = await import("electron-updater");',
       "server/src/volume/a.ts": 'import { readFile } from "node:fs/promises";',
       "native/src/chunk/rabin.cc": "#include <napi.h>\n#include <vector>",
       "native/src/bridge/core.cc": "#include <napi.h>",
     });
     expect(found).toEqual([
       "server/src/wire/a.ts:1: imports ws, which only shared/src/host/ may",
+      "app/src/main/a.ts:1: imports electron-updater, which only app/src/main/electron/ may",
       expect.stringMatching(/^server\/src\/volume\/a\.ts:1: imports node:fs/),
       "native/src/chunk/rabin.cc:1: imports napi.h, which only native/src/bridge/ may",
     ]);

@@ -16,21 +16,39 @@ export interface FeedSigner {
 }
 
 /**
- * Reads who signs from the environment.
- * @returns undefined when nobody does
+ * Reads from the environment where updates are told, and by whose key. Its public half is enough: a machine that packs
+ * for its own system needs no key that signs.
+ * @returns undefined when nobody tells of any
  * @throws Error when half of it is missing, or is of another kind
  */
-export function signerOf(env: NodeJS.ProcessEnv): FeedSigner | undefined {
+export function placeOf(env: NodeJS.ProcessEnv): FeedPlace | undefined {
   const { RUNNEL_UPDATE_KEY: file, RUNNEL_UPDATE_URL: url } = env;
   if (!file && !url) return undefined;
   if (!file || !url) throw new Error("RUNNEL_UPDATE_KEY and RUNNEL_UPDATE_URL go together: set both, or none.");
-  if (!/^https:\/\/\S+$/.test(url))
-    throw new Error(`${url} is no place for a list of updates: it begins with https://.`);
-  const privateKey = createPrivateKey(readFileSync(file));
-  if (privateKey.asymmetricKeyType !== "ed25519")
+  if (!/^https:\/\/[^\s"'&|<>^%]+$/.test(url))
+    throw new Error(`${url} is no place for a list of updates: it begins with https://, and has no mark of a shell.`);
+  const key = createPublicKey(readFileSync(file));
+  if (key.asymmetricKeyType !== "ed25519")
     throw new Error(`${file} is no key of Ed25519. One is made by: openssl genpkey -algorithm ed25519`);
-  const key = createPublicKey(privateKey).export({ format: "der", type: "spki" }).toString("base64");
-  return { place: { url, keys: [key] }, privateKey };
+  return { url, keys: [key.export({ format: "der", type: "spki" }).toString("base64")] };
+}
+
+/**
+ * Reads who signs from the environment, else as `placeOf`.
+ * @throws Error when it names the public half of a key
+ */
+export function signerOf(env: NodeJS.ProcessEnv): FeedSigner | undefined {
+  const place = placeOf(env);
+  if (place === undefined) return undefined;
+  const text = readFileSync(env["RUNNEL_UPDATE_KEY"] ?? "", "utf8");
+  if (!text.includes("PRIVATE KEY"))
+    throw new Error("RUNNEL_UPDATE_KEY is the public half of a key, which signs nothing: name the private one.");
+  return { place, privateKey: createPrivateKey(text) };
+}
+
+/** Address of the folder in which the list lies, and what the desktop app downloads. */
+export function folderOf({ url }: FeedPlace): string {
+  return new URL(".", url).href;
 }
 
 /**

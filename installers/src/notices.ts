@@ -11,7 +11,7 @@ export const PAGES = ["app/ui/dist", "server/console/dist"];
 export const PAGE_PACKAGES = "packages.json";
 
 /** Packages that carry no text of their licence; their manifests name it. */
-const WITHOUT_TEXT = new Set(["wouter", "react-remove-scroll-bar"]);
+const WITHOUT_TEXT = new Set(["wouter", "react-remove-scroll-bar", "lazy-val"]);
 
 /** Sources that are compiled into core.node and drive.node, and where their licences lie. */
 const COMPILED = [
@@ -42,10 +42,19 @@ export function pagePackages(root: string): string[] {
 
 /** Text of the whole notice. @throws Error that names a package without a licence. */
 export function notices(root: string, host: Host): string {
-  const folders = [...new Set([...shippedPackages(root), ...pagePackages(root)])].toSorted();
-  const packages = folders.map((folder) => notice(root, folder, folder));
+  const packages = noticesOf(root, [...shippedPackages(root), ...pagePackages(root)]);
   const compiled = COMPILED.map(({ folder, licences, name }) => notice(root, folder, licences, name));
   return `${[headOf(host), ...packages, ...compiled].join(`\n${RULE}\n\n`)}`;
+}
+
+/** Text for what was bundled of these packages with the desktop app. @throws Error as `notices` */
+export function bundleNotices(root: string, folders: readonly string[]): string {
+  const head = "Runnel's desktop app is under the MIT licence. With it comes the work of others, and Electron's own.\n";
+  return [head, ...noticesOf(root, folders)].join(`\n${RULE}\n\n`);
+}
+
+function noticesOf(root: string, folders: readonly string[]): string[] {
+  return [...new Set(folders)].toSorted().map((folder) => notice(root, folder, folder));
 }
 
 function notice(root: string, folder: string, licences: string, name?: string): string {

@@ -14,6 +14,7 @@ import {
 import type { Pages } from "@runnel/shared/page";
 import type { Logger } from "pino";
 import { type AgentHome, makeFolder, type MountRecord } from "./control/host/agent-home.ts";
+import type { LineCost } from "./control/host/line-cost/line-cost.ts";
 import type { FolderView } from "./control/host/folder-view.ts";
 import type { MountTable } from "./control/host/mount-table.ts";
 import { checkMountPoint, type ResolvedPath, resolveOwnFolder, resolvePath } from "./control/mount-point.ts";
@@ -39,6 +40,7 @@ export interface AgentDeps {
   log: Logger;
   mountTable: MountTable;
   folders: FolderView;
+  lineCost: LineCost;
   /** `happened` takes what a person may want to know later. */
   openMount(settings: MountSettings, happened: (happening: Happening) => void): Promise<Mount>;
   /** Opens what is kept of activity and savings. */
@@ -469,7 +471,6 @@ export class Agent {
 const UNMOUNTED_CACHE_BYTES = 4 * 1024 ** 3;
 
 const ABOUT_DRIVE = { path: "", files: 0, bytes: 0, detail: "" };
-
 type WithSettings = Pick<Mount, "settings">;
 
 function placeOf({ settings: { url, mountpoint } }: WithSettings): MountRecord {

@@ -15,6 +15,7 @@ import { parse } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Logger, pino } from "pino";
 import { Agent, type AgentDeps } from "./agent.ts";
+import { thisLineCost } from "./control/host/line-cost/this-line-cost.ts";
 import type { Mount, MountSettings } from "./mount.ts";
 import {
   AgentHome,
@@ -151,7 +152,7 @@ class AgentProcess implements RunningAgent {
     const openMount: AgentDeps["openMount"] = (mount, happened) => engines.openMount(mount, log, happened);
     const openHistory: AgentDeps["openHistory"] = async () =>
       (await import("./view/history-store.ts")).openHistoryStore(home.historyPath);
-    const host = { home, clock, log, mountTable, folders: systemFolders };
+    const host = { home, clock, log, mountTable, folders: systemFolders, lineCost: thisLineCost(clock) };
     // The server closes a connection only when its last answer is out, so that of `stop` still arrives.
     const stopped = (): void => void this.end("stop");
     const table: Record<string, CallSchemas & AgentVerb> = AGENT_VERBS;

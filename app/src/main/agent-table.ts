@@ -1,4 +1,5 @@
 // The verbs that the desktop app asks the agent for itself; its page asks for others.
+import { lineSchemas } from "../verbs/line.ts";
 import { mountSchemas } from "../verbs/drives/mount.ts";
 import { openPageSchemas } from "../verbs/open-page.ts";
 import { reconnectSchemas } from "../verbs/drives/reconnect.ts";
@@ -17,4 +18,5 @@ export const AGENT_TABLE = {
   reconnect: reconnectSchemas,
   pause: pauseSchemas,
   resume: resumeSchemas,
+  line: lineSchemas,
 };

@@ -1,6 +1,6 @@
 // The desktop app, over whatever shell shows it: the icon says how the agent is, the menu holds everything, a click
 // opens the agent's page, a link fills its form. It keeps no state of the drives itself.
-import { type Clock, isRunnelError } from "@runnel/shared";
+import { type Clock, isRunnelError, RunnelError } from "@runnel/shared";
 import { type AgentState, headOfState, type Place } from "./agent-state.ts";
 import { AgentWatch, type AgentWatchDeps } from "./agent-watch.ts";
 import { inviteAmong } from "./invite-link.ts";
@@ -9,6 +9,8 @@ import type { Shell, WindowKind } from "./shell.ts";
 import { endOfPause, type PauseEnd } from "./pause-ends.ts";
 import { say } from "./say.ts";
 import { type Route, trayMenu } from "./tray-menu.ts";
+import { whyUpdateWaits } from "./updates/line-for-updates.ts";
+import { Updates, type UpdateSource } from "./updates/updates.ts";
 
 /** Word of the command line: no window at first. */
 export const QUIET = "--quiet";
@@ -24,12 +26,15 @@ export interface DesktopDeps extends Pick<AgentWatchDeps, "connect" | "start" | 
   clock: Clock;
   shell: Shell;
   loginItem: LoginItem;
+  /** Source of newer versions of the app; undefined where the system has other ways to them. */
+  updateSource?: UpdateSource | undefined;
 }
 
 export class Desktop {
   readonly #deps: DesktopDeps;
   readonly #watch: AgentWatch;
   readonly #notices: Notices;
+  readonly #updates: Updates | undefined;
   #startsAtLogin: boolean | undefined;
   #shown = "";
   #hasToldFailure = false;
@@ -39,7 +44,7 @@ export class Desktop {
   #pending: { kind: WindowKind; route: Route; invite: string } | undefined;
 
   constructor(deps: DesktopDeps) {
-    const { clock, shell, connect, start, hasCrashed } = deps;
+    const { clock, shell, connect, start, hasCrashed, updateSource } = deps;
     this.#deps = deps;
     this.#notices = new Notices(clock, ({ opens, ...notice }) =>
       shell.notify({ ...notice, act: () => this.#open("full", opens) }),
@@ -53,6 +58,14 @@ export class Desktop {
       restarted: (mapped, missing) => this.#restarted(mapped, missing),
       missing: (count) =>
         this.#notices.tell({ title: say("missingTitle"), body: say("missing", { count }), opens: "/" }),
+    });
+    if (updateSource === undefined) return;
+    this.#updates = new Updates({
+      ...updateSource,
+      clock,
+      whyWait: () => whyUpdateWaits(this.#watch.state, () => this.#asksMetered()),
+      changed: () => this.#updateChanged(),
+      failed: (sentence) => shell.tell(say("failedTitle"), sentence),
     });
   }
 
@@ -80,6 +93,7 @@ export class Desktop {
   close(): void {
     this.#watch.close();
     this.#notices.close();
+    this.#updates?.close();
   }
 
   #changed(state: AgentState): void {
@@ -117,7 +131,8 @@ export class Desktop {
   #show(): void {
     const { shell } = this.#deps;
     const { state } = this.#watch;
-    const menu = trayMenu(state, this.#startsAtLogin, {
+    const facts = { startsAtLogin: this.#startsAtLogin, readyVersion: this.#updates?.readyVersion };
+    const menu = trayMenu(state, facts, {
       open: (route) => this.#open("full", route),
       openFolder: (mountpoint) => this.#attempt(() => this.#openFolder(mountpoint)),
       unmount: (mountpoint) => this.#attempt(() => this.#unmount(mountpoint)),
@@ -126,6 +141,7 @@ export class Desktop {
       resume: (mountpoint) => this.#attempt(() => this.#resume(mountpoint)),
       startAgent: () => this.#watch.wake(),
       setStartsAtLogin: (starts) => this.#attempt(() => this.#setStartsAtLogin(starts)),
+      restartToUpdate: () => this.#attempt(async () => this.#updates?.install()),
       quit: () => shell.quit(),
     });
     const head = headOfState(state);
@@ -173,6 +189,19 @@ export class Desktop {
 
   async #resume(mountpoint: string | undefined): Promise<void> {
     await this.#watch.client?.ask("resume", { path: mountpoint });
+  }
+
+  async #asksMetered(): Promise<boolean> {
+    const { client } = this.#watch;
+    if (client === undefined) throw new RunnelError("Unavailable", "ask the agent", say("agentSilent"));
+    return (await client.ask("line", {})).isMetered;
+  }
+
+  #updateChanged(): void {
+    const version = this.#updates?.readyVersion;
+    if (version !== undefined)
+      this.#notices.tell({ title: say("updateTitle", { version }), body: say("update"), opens: "/" });
+    this.#show();
   }
 
   async #setStartsAtLogin(starts: boolean): Promise<void> {

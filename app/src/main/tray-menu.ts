@@ -18,13 +18,20 @@ export interface MenuActs {
   resume(mountpoint: string | undefined): void;
   startAgent(): void;
   setStartsAtLogin(starts: boolean): void;
+  restartToUpdate(): void;
   quit(): void;
+}
+
+export interface AppFacts {
+  /** It starts when its user logs in; undefined where that cannot be set. */
+  startsAtLogin: boolean | undefined;
+  /** Version that a restart installs; undefined while there is none. */
+  readyVersion: string | undefined;
 }
 
 const LABEL_CHARACTERS_MAX = 80;
 
-/** `startsAtLogin`: undefined where that cannot be set. */
-export function trayMenu(state: AgentState, startsAtLogin: boolean | undefined, acts: MenuActs): Menu {
+export function trayMenu(state: AgentState, { startsAtLogin, readyVersion }: AppFacts, acts: MenuActs): Menu {
   const [drives, lost] = state.kind === "live" ? [state.drives, state.lost] : [[], []];
   const count = drives.reduce((sum, drive) => sum + drive.conflicts.length, 0);
   const page = (label: string, route: Route): MenuItem => ({ label, act: () => acts.open(route) });
@@ -47,7 +54,12 @@ export function trayMenu(state: AgentState, startsAtLogin: boolean | undefined, 
       settings(startsAtLogin, page(say("menuDrivesAndServers"), "/settings"), acts),
       page(say("menuHelp"), "/help"),
     ],
-    [{ label: say("menuQuit"), act: () => acts.quit() }],
+    [
+      ...(readyVersion === undefined
+        ? []
+        : [{ label: say("menuUpdate", { version: readyVersion }), act: () => acts.restartToUpdate() }]),
+      { label: say("menuQuit"), act: () => acts.quit() },
+    ],
   ];
 }
 

@@ -5,6 +5,7 @@ import { doctor } from "./help/doctor.ts";
 import { log } from "./help/log.ts";
 import { find } from "./find.ts";
 import { flush } from "./flush.ts";
+import { line } from "./line.ts";
 import { login } from "./servers/login.ts";
 import { logout } from "./servers/logout.ts";
 import { mount } from "./drives/mount.ts";
@@ -71,6 +72,7 @@ export const AGENT_VERBS = {
   folder,
   open,
   doctor,
+  line,
   log,
   watch,
   view,

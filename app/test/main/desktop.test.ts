@@ -1,12 +1,16 @@
 // The desktop app over a shell without a screen, and an agent that a test plays.
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { type Clock, RunnelError, settle, SimulatedClock } from "@runnel/shared";
+import { type Clock, RunnelError, settle, SimulatedClock, wallMs } from "@runnel/shared";
 import type { AgentClient } from "../../src/main/agent-watch.ts";
 import { RETRY_MS } from "../../src/main/agent-watch.ts";
 import type { DriveFacts, Place } from "../../src/main/agent-state.ts";
 import { Desktop } from "../../src/main/desktop.ts";
 import { MemoryShell } from "../../src/main/memory/memory-shell.ts";
+import { MemoryUpdater } from "../../src/main/memory/memory-updater.ts";
+import { FIRST_LOOK_MS, LINE_LOOK_MS } from "../../src/main/updates/updates.ts";
+import { newPair, signed } from "../cli/updates/signed-lists.ts";
 import { driveFacts } from "./facts.ts";
+import { listOf, offerOf, released } from "./updates/releases.ts";
 
 const INVITE = `runnel://host:7473/docs#${"A".repeat(43)}.${"B".repeat(22)}`;
 
@@ -20,6 +24,7 @@ class PlayedAgents {
   starts = 0;
   pages = 0;
   asked: string[] = [];
+  isMetered = false;
   #hasCrashed = false;
   #end: (() => void) | undefined;
   #part: ((part: unknown) => void) | undefined;
@@ -53,6 +58,8 @@ class PlayedAgents {
           this.lost = [];
           this.drives = [driveFacts()];
           return Promise.resolve({});
+        case "line":
+          return Promise.resolve({ isMetered: this.isMetered });
         default:
           return Promise.resolve({});
       }
@@ -105,11 +112,20 @@ let agents: PlayedAgents;
 let startsAtLogin: boolean;
 let desktop: Desktop;
 
+const KEYS = newPair();
+const EXE = released("Runnel-app-1.1.0-x64.exe", "the newer app");
+let updater: MemoryUpdater;
+let logged: string[];
+
 beforeEach(() => {
   clock = new SimulatedClock();
   shell = new MemoryShell();
   agents = new PlayedAgents();
   startsAtLogin = false;
+  updater = new MemoryUpdater();
+  updater.offered = offerOf("1.1.0", [EXE]);
+  updater.file = EXE;
+  logged = [];
   desktop = new Desktop({
     clock: clock satisfies Clock,
     shell,
@@ -123,6 +139,15 @@ beforeEach(() => {
     connect: () => agents.connect(),
     start: () => agents.start(),
     hasCrashed: () => agents.hasCrashed(),
+    updateSource: {
+      current: "1.0.0",
+      place: { url: "https://example.org/updates.json", keys: [KEYS.key] },
+      updater,
+      fetchList: () => Promise.resolve(signed(listOf("1.1.0", [EXE], wallMs(clock)), KEYS)),
+      look: () => updater.lookAtFile(),
+      discard: () => updater.discard(),
+      log: (sentence) => logged.push(sentence),
+    },
   });
 });
 
@@ -336,5 +361,65 @@ describe("the menu", () => {
     shell.choose("Docs", "Resume Folders");
     await settle();
     expect(agents.asked.at(-1)).toBe('resume {"path":"/home/ada/Docs"}');
+  });
+});
+
+describe("a newer version", () => {
+  const RESTART = "Restart to Update to 1.1.0";
+
+  test("is offered in the menu and told once; a restart is a person's, and leaves the agent alone", async () => {
+    await begin("--quiet");
+    expect(shell.menuLines().at(-1)).toBe("Quit; the Drives Stay");
+    expect(shell.menuLines()).not.toContain(RESTART);
+    await clock.advance(FIRST_LOOK_MS);
+    await settle();
+    expect(shell.menuLines().slice(-2)).toEqual([RESTART, "Quit; the Drives Stay"]);
+    expect(shell.notices.map(({ title, body }) => [title, body])).toEqual([
+      ["Runnel 1.1.0 is ready", "Choose Restart to Update in the menu of the icon. The drives stay."],
+    ]);
+    expect(updater.installs).toHaveLength(0);
+    const asked = agents.asked.length;
+    shell.choose(RESTART);
+    await settle();
+    expect(updater.installs).toHaveLength(1);
+    expect(agents.asked).toHaveLength(asked);
+    updater.installs[0]?.(new Error("no"));
+    expect(shell.told).toEqual([
+      { title: "That Did Not Work", body: "1.1.0 could not be installed. The version that runs stays." },
+    ]);
+  });
+
+  test("waits while a drive is paused or the agent says that the line is metered", async () => {
+    const pause = { sinceMs: 1, untilMs: null, until: "until you resume", reminders: 0 };
+    await begin("--quiet");
+    agents.show([driveFacts({ pause })]);
+    await settle();
+    await clock.advance(FIRST_LOOK_MS);
+    await settle();
+    agents.show([driveFacts()]);
+    agents.isMetered = true;
+    await settle();
+    await clock.advance(LINE_LOOK_MS);
+    await settle();
+    expect(logged).toEqual(["1.1.0 waits. A drive is paused.", "1.1.0 waits. The line is metered."]);
+    expect(updater.downloads).toEqual([]);
+    expect(shell.menuLines()).not.toContain(RESTART);
+    agents.isMetered = false;
+    await clock.advance(LINE_LOOK_MS);
+    await settle();
+    expect(shell.menuLines()).toContain(RESTART);
+  });
+
+  test("that is changed before a person restarts is not installed, and that is said", async () => {
+    await begin("--quiet");
+    await clock.advance(FIRST_LOOK_MS);
+    await settle();
+    updater.file = { ...EXE, sizeBytes: 1 };
+    updater.offered = undefined;
+    shell.choose(RESTART);
+    await settle();
+    expect(updater.installs).toHaveLength(0);
+    expect(shell.told).toMatchObject([{ title: "That Did Not Work" }]);
+    expect(shell.menuLines()).not.toContain(RESTART);
   });
 });

@@ -71,6 +71,7 @@ export const SINGLE_FOLDER: readonly { module: RegExp; shown: string; folders: r
   },
   { module: /^smtp-server$/, shown: "smtp-server", folders: ["app/src/mail/host/"] },
   { module: /^electron(\/|$)/, shown: "electron", folders: ["app/src/main/electron/"] },
+  { module: /^electron-updater(\/|$)/, shown: "electron-updater", folders: ["app/src/main/electron/"] },
   { module: /^napi\.h$|^node_api\.h$/, shown: "napi.h", folders: ["native/src/bridge/"] },
   { module: /^fuse(3\/|_)|^fuse\.h$/, shown: "libfuse's headers", folders: ["native/src/drive/fuse/"] },
   { module: /^winfsp\//, shown: "WinFsp's headers", folders: ["native/src/drive/winfsp/"] },

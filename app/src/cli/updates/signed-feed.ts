@@ -1,5 +1,6 @@
 // The list of what was released last, and who signed it: nothing of a list is believed that no known key has signed.
-// Pure; host/ reads it. installers/src/feed.ts writes it.
+// Pure; host/ reads it. installers/src/feed.ts writes it; `runnel update` and the desktop app (app/src/main/updates)
+// read it.
 import { type KeyObject, createPublicKey, verify } from "node:crypto";
 import { RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
@@ -22,6 +23,11 @@ export const Feed = z.object({
       name: z.string().regex(/^[\w.+-]{1,200}$/),
       sizeBytes: z.int().nonnegative(),
       sha256: z.string().regex(/^[0-9a-f]{64}$/),
+      /** Base64, as electron-updater compares it: a file that the desktop app may download by itself has one. */
+      sha512: z
+        .string()
+        .regex(/^[A-Za-z0-9+/]{86}==$/)
+        .optional(),
     }),
   ),
 });

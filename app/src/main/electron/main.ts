@@ -13,6 +13,7 @@ import { autostartOfApp, takeLinks } from "../host/desktop-entry.ts";
 import { say } from "../say.ts";
 import { ElectronLoginItem } from "./electron-login-item.ts";
 import { ElectronShell } from "./electron-shell.ts";
+import { ownUpdates } from "./own-updates.ts";
 
 const CONNECT_MS = 10_000;
 
@@ -65,6 +66,7 @@ async function run(): Promise<void> {
     },
     start: () => startAgent(program, home, clock),
     hasCrashed: () => hasCrashed(home, clock),
+    updateSource: await ownUpdates(program.launcher, join(home.folder, "desktop.log"), clock),
   });
   app.on("will-quit", () => {
     desktop.close();

@@ -24,6 +24,7 @@ export const WORDS = {
   menuDrivesAndServers: "Drives and Servers",
   menuStartAtLogin: "Start at Login",
   menuHelp: "Help",
+  menuUpdate: "Restart to Update to {version}",
   menuQuit: "Quit; the Drives Stay",
   menuOpenFolder: "Open Folder",
   menuPause: "Pause",
@@ -47,6 +48,8 @@ export const WORDS = {
   folderClosedTitle: "The Folder Was Not Opened",
   folderClosed: "{path} could not be opened: {problem}.",
   failedTitle: "That Did Not Work",
+  updateTitle: "Runnel {version} is ready",
+  update: "Choose Restart to Update in the menu of the icon. The drives stay.",
 
   conflictTitle: "{name} was changed twice",
   conflict: "{path} in {drive} was changed in two places. Both are kept: compare them.",

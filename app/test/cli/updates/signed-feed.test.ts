@@ -1,15 +1,10 @@
 // Lists of updates: what is not signed by a known key is not believed, whatever else is right.
-import { generateKeyPairSync, sign, type KeyObject } from "node:crypto";
+import { generateKeyPairSync, sign } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { describeUpdate, updateIn } from "../../../src/cli/verbs/update.ts";
-import {
-  FEED_BYTES_MAX,
-  type Feed,
-  bytesToSign,
-  isNewer,
-  readSignedFeed,
-} from "../../../src/cli/updates/signed-feed.ts";
+import { FEED_BYTES_MAX, type Feed, isNewer, readSignedFeed } from "../../../src/cli/updates/signed-feed.ts";
+import { newPair, signatureOf, signed } from "./signed-lists.ts";
 
 const NOW = 1_800_000_000_000;
 const DAY = 86_400_000;
@@ -20,26 +15,8 @@ const FEED: Feed = {
   packages: [{ name: "runnel_1.10.0_amd64.deb", sizeBytes: 5, sha256: "ab".repeat(32) }],
 };
 
-interface Pair {
-  privateKey: KeyObject;
-  key: string;
-}
-
-function newPair(): Pair {
-  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
-  return { privateKey, key: publicKey.export({ format: "der", type: "spki" }).toString("base64") };
-}
-
 const OURS = newPair();
 const OTHER = newPair();
-
-const signatureOf = (text: string, { privateKey }: Pair): string =>
-  sign(null, bytesToSign(text), privateKey).toString("base64");
-
-function signed(feed: unknown, ...pairs: Pair[]): string {
-  const text = JSON.stringify(feed);
-  return JSON.stringify({ feed: text, signatures: pairs.map((pair) => signatureOf(text, pair)) });
-}
 
 const read = (text: string, keys = [OURS.key], nowMs = NOW): Feed => readSignedFeed(text, keys, nowMs);
 
@@ -78,6 +55,11 @@ describe("a list of updates", () => {
     ["that is no JSON", "<html>", "Corrupt"],
     ["that is a list alone", text, "Corrupt"],
     ["that is signed and says a version that is none", signed({ ...FEED, version: "1.10.0-x" }, OURS), "Corrupt"],
+    [
+      "that is signed and whose second digest is none",
+      signed({ ...FEED, packages: [{ ...FEED.packages[0], sha512: "ab".repeat(64) }] }, OURS),
+      "Corrupt",
+    ],
     [
       "that is signed and names a path",
       signed({ ...FEED, packages: [{ ...FEED.packages[0], name: "../../bin/sh" }] }, OURS),

@@ -5,6 +5,7 @@
 //                   Windows, where it is a pipe
 //     agent.lock    held by the running agent (agent-lock.ts)
 //     agent.log     what it logs; agent.log.1 is the part before
+//     desktop.log   what the desktop app logs: updates that were refused, and why
 //     mounts.json   the mounts that have not ended cleanly, and those that are kept
 //     servers.json  servers that know this device, with its tokens; mode 0600
 //     history.sqlite  what happened lately, and what was saved by the hour
