@@ -65,16 +65,16 @@ export class WindowsMachine {
   runnel(...args: string[]): Promise<Ended> {
     const installed = join(this.#folder, "installed");
     const main = onWindows(join(installed, "app", "cli", "main.js"));
-    return this.#run(join(installed, "node.exe"), "--disable-warning=ExperimentalWarning", main, ...args);
+    return this.#run([join(installed, "node.exe"), "--disable-warning=ExperimentalWarning", main, ...args]);
   }
 
   /** Runs `runnel` as a person does who types it, which starts one program more. */
   runnelCmd(...args: string[]): Promise<Ended> {
-    return this.#run("cmd", "/c", onWindows(join(this.#folder, "installed", "runnel.cmd")), ...args);
+    return this.#run(["cmd", "/c", onWindows(join(this.#folder, "installed", "runnel.cmd")), ...args]);
   }
 
   /** Runs a program to its end. Its words go to files: Wine's processes write into no pipe of Linux. */
-  async #run(...program: string[]): Promise<Ended> {
+  async #run(program: readonly string[], changes: NodeJS.ProcessEnv = {}): Promise<Ended> {
     const log = join(this.#folder, `command-${this.#commands++}`);
     const [out, err] = [openSync(`${log}.out`, "w"), openSync(`${log}.err`, "w")];
     const [command = "", ...words] = this.#wine.command("wine", ...program);
@@ -84,6 +84,7 @@ export class WindowsMachine {
       RUNNEL_STAND_IN: onWindows(this.#library),
       // Any command may be the one that starts the agent.
       NODE_OPTIONS: `--import=file:///Z:${PROGRAMS}`,
+      ...changes,
     };
     const child = spawn(command, words, { cwd: "/", env, detached: true, stdio: ["ignore", out, err] });
     const timer = setTimeout(() => killGroup(child), COMMAND_MS);
@@ -136,6 +137,12 @@ export class WindowsMachine {
   restart(): void {
     rmSync(`${this.#library}.port`, { force: true });
     this.#wine.restart();
+  }
+
+  /** Logs in, as far as Wine does: it starts the commands below the keys Run. No home is in their environment. */
+  async logIn(): Promise<void> {
+    const { code, stderr } = await this.#run(["wineboot"], { RUNNEL_HOME: undefined });
+    if (code !== 0) throw new Error(`The log-in ended with ${code}: ${stderr}`);
   }
 
   async close(): Promise<void> {
