@@ -216,6 +216,67 @@ test("Windows starts nothing that is longer than it takes, which is said when it
     });
 });
 
+(isWindows ? test : test.skip)(
+  "reg.exe leaves the values of others, and one of another type is another's",
+  async () => {
+    const key = String.raw`HKCU\Software\Microsoft\Windows\CurrentVersion\Run`;
+    const reg = (...words: string[]): string => {
+      const { status, stdout } = spawnSync("reg.exe", words, { encoding: "utf8" });
+      expect(status).toBe(0);
+      return stdout;
+    };
+    const other = String.raw`"C:\other folder\other.exe" --say "50%"`;
+    reg("add", key, "/v", "Other", "/d", other, "/f");
+    const start = new LoginStart([new RunValue()], COMMAND);
+    expect((await start.set(true)).state).toBe("on");
+    expect(reg("query", key, "/v", "Runnel drives")).toContain(
+      '"/opt/runnel/node" "/opt/main.js" "reconnect" "--home"',
+    );
+    expect((await start.set(false)).state).toBe("off");
+    expect(reg("query", key, "/v", "Other")).toContain(other);
+    reg("delete", key, "/v", "Other", "/f");
+    reg(
+      "add",
+      key,
+      "/v",
+      "Runnel drives",
+      "/t",
+      "REG_EXPAND_SZ",
+      "/d",
+      '"%SystemRoot%" "reconnect" "--home" "x"',
+      "/f",
+    );
+    expect((await start.look()).state).toBe("foreign");
+    await expect(start.set(true)).rejects.toMatchObject({ kind: "Exists" });
+    reg("delete", key, "/v", "Runnel drives", "/f");
+  },
+);
+
+test("where reg.exe is missing, or refuses, it is said", async () => {
+  const { SystemRoot } = process.env;
+  process.env["SystemRoot"] = join(folder, "nowhere");
+  try {
+    const start = new LoginStart([new RunValue()], COMMAND);
+    for (const attempt of [start.look(), start.set(true)])
+      await expect(attempt).rejects.toMatchObject({ kind: "Unavailable", message: "reg.exe export has failed." });
+  } finally {
+    if (SystemRoot === undefined) delete process.env["SystemRoot"];
+    else process.env["SystemRoot"] = SystemRoot;
+  }
+  const values = new Map<string, string>();
+  const refusing = new LoginStart(
+    [
+      new RunValue(async (...words) => {
+        if (words[0] === "import") throw new RunnelError("Unavailable", "start at login", "reg.exe import has failed.");
+        return standInForReg(values)(...words);
+      }),
+    ],
+    COMMAND,
+  );
+  await expect(refusing.set(true)).rejects.toMatchObject({ kind: "Unavailable" });
+  expect((await refusing.look()).state).toBe("off");
+});
+
 const has = (program: string): boolean => spawnSync(program, ["--version"]).status === 0;
 
 (has("systemd-analyze") ? test : test.skip)("systemd reads a unit without a word, whatever the path", async () => {

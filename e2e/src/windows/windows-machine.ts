@@ -1,8 +1,8 @@
 // A machine with Windows, as far as Wine is one: the installed folder, its command line, its agent, and programs on its
 // drives, whose kernel is the stand-in for WinFsp.
 import { spawn } from "node:child_process";
-import { closeSync, copyFileSync, existsSync, openSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, copyFileSync, existsSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { WindowsProgram } from "@runnel/native/test/support/windows-program.ts";
 import { buildWinFspStandIn } from "@runnel/native/test/support/winfsp-stand-in.ts";
@@ -106,11 +106,28 @@ export class WindowsMachine {
 
   /** Starts a program that uses a drive of the agent which runs. */
   async program(mountpoint: string): Promise<{ program: WindowsProgram; standIn: RemoteStandIn }> {
-    const file = `${this.#library}.port`;
-    const portOf = (): number => (existsSync(file) ? Number(readFileSync(file, "utf8")) : 0);
-    const port = await waitFor(portOf, COMMAND_MS, "the agent");
-    const standIn = await RemoteStandIn.open(port);
+    const standIn = await waitFor(() => this.#agentsStandIn(), COMMAND_MS, "the agent");
     return { standIn, program: new WindowsProgram(standIn, mountpoint) };
+  }
+
+  /** The one that answers of those whose ports are written down; undefined where none does yet. */
+  async #agentsStandIn(): Promise<RemoteStandIn | undefined> {
+    for (const file of this.#portFiles()) {
+      const opening = RemoteStandIn.open(Number(readFileSync(file, "utf8")));
+      const opened = await opening.catch(() => undefined);
+      if (opened !== undefined) return opened;
+    }
+    return undefined;
+  }
+
+  #portFiles(): string[] {
+    const start = `${basename(this.#library)}.port`;
+    const names = readdirSync(this.#folder).filter((name) => name.startsWith(start));
+    return names.map((name) => join(this.#folder, name));
+  }
+
+  #forgetPorts(): void {
+    for (const file of this.#portFiles()) rmSync(file, { force: true });
   }
 
   /** The agent's process, as Linux knows it. */
@@ -128,14 +145,14 @@ export class WindowsMachine {
   async killAgent(): Promise<void> {
     const pid = this.agentPid();
     if (pid === undefined) throw new Error("No agent runs.");
-    rmSync(`${this.#library}.port`, { force: true });
+    this.#forgetPorts();
     process.kill(pid, "SIGKILL");
     await waitFor(() => !isAlive(pid), COMMAND_MS, "the agent to end");
   }
 
   /** Starts the machine anew, as after a power cut: the agent with all else ends as by a crash. */
   restart(): void {
-    rmSync(`${this.#library}.port`, { force: true });
+    this.#forgetPorts();
     this.#wine.restart();
   }
 
