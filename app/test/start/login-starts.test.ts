@@ -210,8 +210,8 @@ test("Windows starts nothing that is longer than it takes, which is said when it
   });
   rmSync(join(folder, ".config", "autostart"));
   mkdirSync(entry.place, { recursive: true });
-  for (const attempt of [start.look(), start.set(true), start.set(false)])
-    await expect(attempt).rejects.toMatchObject({
+  for (const attempt of [() => start.look(), () => start.set(true), () => start.set(false)])
+    await expect(attempt()).rejects.toMatchObject({
       message: `${entry.place} cannot be read (EISDIR). Look at it, and at the folders above it.`,
     });
 });
@@ -257,8 +257,8 @@ test("where reg.exe is missing, or refuses, it is said", async () => {
   process.env["SystemRoot"] = join(folder, "nowhere");
   try {
     const start = new LoginStart([new RunValue()], COMMAND);
-    for (const attempt of [start.look(), start.set(true)])
-      await expect(attempt).rejects.toMatchObject({ kind: "Unavailable", message: "reg.exe export has failed." });
+    for (const attempt of [() => start.look(), () => start.set(true)])
+      await expect(attempt()).rejects.toMatchObject({ kind: "Unavailable", message: "reg.exe export has failed." });
   } finally {
     if (SystemRoot === undefined) delete process.env["SystemRoot"];
     else process.env["SystemRoot"] = SystemRoot;
