@@ -1,6 +1,6 @@
 // The agent's window in a real browser, with the product's server, agent and drive: each test looks at the page and at
 // the disk.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
@@ -332,6 +332,70 @@ test(
     await later.page.getByRole("alertdialog").getByRole("button", { name: "Forget" }).click();
     await later.page.getByText("No drive is mapped").waitFor({ timeout: SHOWN_MS });
     expect(await device.status()).toMatchObject({ mounts: [], lost: [], resting: [] });
+  },
+  TEST_MS,
+);
+
+test(
+  "what starts at a log-in is as the system has it, is changed by a tick, and says why where it cannot be",
+  async () => {
+    // Without a systemd of the user it is an entry of the desktop.
+    const [bin, config] = [sandbox.makeFolder("bin"), sandbox.makeFolder("config")];
+    writeFileSync(join(bin, "systemctl"), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+    const env = { PATH: `${bin}:${process.env["PATH"]}`, XDG_CONFIG_HOME: config };
+    const mine = sandbox.device("mine", env);
+    const { page: opened } = (await mine.ask(["ui", "--print"])) as { page: { link: string } };
+    const { page, complaints } = await browser.open(opened.link);
+    await page.getByRole("navigation").getByRole("link", { name: "Settings" }).click();
+    const tick = page.getByLabel("Start when I log in");
+    const place = join(config, "autostart", "runnel-drives.desktop");
+    const says = (text: string): Promise<void> => page.getByText(text).waitFor({ timeout: SHOWN_MS });
+    await says("are then there after a log-in");
+    expect([await tick.isChecked(), await tick.isEnabled()]).toEqual([false, true]);
+    await tick.click();
+    await says(`They are started by ${place}`);
+    expect(await tick.isChecked()).toBe(true);
+    expect(readFileSync(place, "utf8")).toContain("reconnect");
+    expect(await mine.ask(["start-at-login"])).toEqual({ state: "on", place, obstacle: null });
+
+    // Another copy of Runnel has taken the place meanwhile.
+    const look = (): Promise<unknown> => page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    const own = readFileSync(place, "utf8");
+    writeFileSync(place, own.replace("Exec=", "Exec=/elsewhere/"));
+    await look();
+    await says("Another copy of Runnel is started when you log in");
+    expect(await tick.isChecked()).toBe(false);
+    await tick.press("Space");
+    await says(`They are started by ${place}`);
+    expect(readFileSync(place, "utf8")).toBe(own);
+    await tick.press("Space");
+    await says("are then there after a log-in");
+    expect([await tick.isChecked(), existsSync(place)]).toEqual([false, false]);
+
+    rmdirSync(join(config, "autostart"));
+    writeFileSync(join(config, "autostart"), "in the way");
+    await tick.click();
+    await page.getByRole("alert").getByText(`${place} cannot be written (EEXIST).`).waitFor({ timeout: SHOWN_MS });
+    expect(await tick.isChecked()).toBe(false);
+    rmSync(join(config, "autostart"));
+    await tick.click();
+    await says(`They are started by ${place}`);
+    expect(await page.getByRole("alert").count()).toBe(0);
+
+    writeFileSync(place, "[Desktop Entry]\nName=Something else\n");
+    await look();
+    await says(`Somebody else's entry is at ${place}.`);
+    expect([await tick.isChecked(), await tick.isEnabled()]).toEqual([false, false]);
+    rmSync(place);
+    mkdirSync(place);
+    const { page: again } = (await mine.ask(["ui", "--print"])) as { page: { link: string } };
+    const later = await browser.open(`${again.link}`);
+    await later.page.getByRole("navigation").getByRole("link", { name: "Settings" }).click();
+    await later.page.getByText(`${place} cannot be read (EISDIR).`).waitFor({ timeout: SHOWN_MS });
+    rmdirSync(place);
+    await later.page.getByRole("button", { name: "Try again" }).click();
+    await later.page.getByText("are then there after a log-in").waitFor({ timeout: SHOWN_MS });
+    expect([...complaints, ...later.complaints]).toEqual([]);
   },
   TEST_MS,
 );

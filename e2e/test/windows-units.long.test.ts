@@ -18,7 +18,7 @@ const EXCLUDED: readonly [path: RegExp, why: string][] = [
   [/^app\/test\/ui|^shared\/test\/ui/, "pages run in a browser"],
   [/^app\/test\/main/, "the desktop app is not built for Windows"],
   [
-    /cli\/command-line|control\/agent-process/,
+    /cli\/(command-line|start-at-login)|control\/agent-process/,
     "they start programs from their sources; windows.long.test.ts has installed ones",
   ],
   [/machine\/host\/open-bus/, "Linux alone has such buses"],

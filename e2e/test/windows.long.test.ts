@@ -18,6 +18,8 @@ const TEST_MS = 15 * 60_000;
 const SHOWN_MS = 120_000;
 const PIECE_BYTES = 256 * 1024;
 const LARGE_BYTES = 2 ** 30;
+const PLACES = "A drive is mapped at a free letter or share here: R: or \\\\runnel\\docs.";
+const SHARE = "\\\\runnel\\photos";
 /** A rename replaces whatever has the other name, or nothing may have it. */
 const [REPLACES, KEEPS] = [true, false];
 
@@ -26,8 +28,10 @@ jest.setTimeout(TEST_MS);
 let sandbox: Sandbox;
 let server: ServerProcess;
 let served: string;
+let photos: string;
 let machine: WindowsMachine;
 let url: string;
+let photosUrl: string;
 let linux: Device;
 let linuxDrive: string;
 let program: WindowsProgram;
@@ -36,6 +40,7 @@ let standIn: RemoteStandIn;
 beforeAll(async () => {
   sandbox = new Sandbox(BUILD_MS);
   served = sandbox.makeFolder("served");
+  photos = sandbox.makeFolder("photos");
   machine = await WindowsMachine.start(sandbox);
   server = await startServer("127.0.0.1:0");
   linux = sandbox.device("linux");
@@ -51,7 +56,7 @@ afterAll(async () => {
 }, 120_000);
 
 function startServer(listen: string): Promise<ServerProcess> {
-  const volumes = { docs: served, photos: sandbox.makeFolder("photos") };
+  const volumes = { docs: served, photos };
   return sandbox.startServer({ volumes, listen, args: ["--tls"] });
 }
 
@@ -133,7 +138,7 @@ describe("a drive of Windows", () => {
     url = String(joined["url"]);
     expect(await machine.runnelCmd("mount", url, "r:\\")).toMatchObject({ code: 0, stdout: `Mounted ${url} at R:.\n` });
     await startProgram();
-    expect(await standIn.volume()).toMatchObject({ mountpoint: "R:", prefix: "\\runnel\\docs" });
+    expect(await standIn.volume()).toMatchObject({ mountpoint: "R:", prefix: "\\runnel-R\\docs" });
     const { mounts } = (await machine.ask("status")) as { mounts: { mountpoint: string; state: string }[] };
     // Windows counts no files of a disk, which is not called full for that.
     expect(mounts).toMatchObject([{ mountpoint: "R:", state: "connected", problems: [] }]);
@@ -144,7 +149,9 @@ describe("a drive of Windows", () => {
     const refusals = [
       ["R:", `${url} is already mounted at R:.`],
       ["C:", "C: is the letter of another drive. Choose a free one."],
-      ["C:\\windows", "C:\\windows is no drive letter. A drive is mapped at a free one here: R: or X:."],
+      ["C:\\windows", `C:\\windows is neither a drive letter nor a share. ${PLACES}`],
+      ["\\\\localhost\\docs", "and is not localhost."],
+      ["\\\\.\\pipe\\docs", "\\\\.\\pipe\\docs is the name of a device."],
     ];
     for (const [place = "", sentence = ""] of refusals) {
       const { code, stderr } = await machine.runnelCmd("mount", url, place);
@@ -180,15 +187,53 @@ describe("a drive of Windows", () => {
   });
 
   test("is one of several", async () => {
-    const { url: photos } = await machine.ask("login", await invite("photos"));
-    expect(await machine.runnel("mount", String(photos), "X:")).toMatchObject({ code: 0 });
+    photosUrl = String((await machine.ask("login", await invite("photos")))["url"]);
+    expect(await machine.runnel("mount", photosUrl, "X:")).toMatchObject({ code: 0 });
     const other = await machine.program("X:");
-    expect(await other.standIn.volume("X:")).toMatchObject({ mountpoint: "X:", prefix: "\\runnel\\photos" });
+    expect(await other.standIn.volume("X:")).toMatchObject({ mountpoint: "X:", prefix: "\\runnel-X\\photos" });
     expect(await other.program.readdir("")).toEqual([]);
     expect(await program.readdir("")).toContain("hello.txt");
     other.standIn.close();
     expect(await machine.runnel("unmount", "X:\\")).toMatchObject({ code: 0 });
     expect(await program.readdir("")).toContain("hello.txt");
+  });
+
+  test("is a share without a letter, whose paths lead to it as they are typed, and is mapped again", async () => {
+    const mapped = { code: 0, stdout: `Mounted ${photosUrl} at ${SHARE}.\n` };
+    expect(await machine.runnelCmd("mount", photosUrl, "\\\\Runnel\\Photos\\", "--keep")).toMatchObject(mapped);
+    const other = await machine.program(SHARE);
+    expect(await other.standIn.volume(SHARE)).toMatchObject({ mountpoint: "", prefix: "\\runnel\\photos" });
+    await other.program.mkdir("Trip");
+    const fd = await other.program.open("Trip/a.txt", O_RDWR | O_CREAT);
+    await other.program.write(fd, 0, Buffer.from("by a share"));
+    await other.program.close(fd);
+    await machine.ask("flush", `${SHARE}\\`, "--applied");
+    expect(readFileSync(join(photos, "Trip", "a.txt"), "utf8")).toBe("by a share");
+    const found = (await machine.ask("find", "//RUNNEL/photos/", "-name", "*.txt")) as { entries: { path: string }[] };
+    expect(found.entries.map(({ path }) => path)).toEqual(["Trip/a.txt"]);
+    const { mounts } = (await machine.ask("status")) as { mounts: { mountpoint: string; state: string }[] };
+    expect(mounts).toMatchObject([{ mountpoint: "R:" }, { mountpoint: SHARE, state: "connected" }]);
+    await machine.ask("pin", `${SHARE}\\Trip`);
+    await machine.ask("unpin", "\\\\?\\UNC\\runnel\\photos\\Trip");
+    expect(await machine.runnel("mount", photosUrl, SHARE.toUpperCase())).toMatchObject({
+      code: expect.any(Number),
+      stderr: expect.stringContaining(`${photosUrl} is already mounted at ${SHARE}.`),
+    });
+    await machine.killAgent();
+    expect(await machine.ask("reconnect")).toMatchObject({ failed: [] });
+    await startProgram();
+    const again = await machine.program(SHARE);
+    expect(await again.program.readdir("Trip")).toEqual(["a.txt"]);
+    expect(await machine.ask("remove", "\\\\runnel\\photos\\Trip\\a.txt")).toMatchObject({
+      removed: { path: "Trip/a.txt" },
+    });
+    again.standIn.close();
+    expect(await machine.runnel("unmount", "//Runnel/Photos")).toMatchObject({
+      code: 0,
+      stdout: `Unmounted ${SHARE}.\n`,
+    });
+    const { code, stderr } = await machine.runnel("unmount", SHARE);
+    expect([code, stderr]).toEqual([expect.any(Number), expect.stringContaining(`Runnel has no drive at ${SHARE}.`)]);
   });
 
   test("answers the verbs for what is on it", async () => {
@@ -348,6 +393,26 @@ describe("a drive of Windows", () => {
     await waitFor(() => servedDigest("synced.bin") === digest(bytes), SHOWN_MS, "what was saved before");
     await startProgram();
     expect(digest(await read("synced.bin"))).toBe(digest(bytes));
+  });
+
+  test("is mapped again at a log-in, by a value of the registry, as long as one is asked for", async () => {
+    await machine.ask("set", "R:", "--keep");
+    const place = `HKEY_CURRENT_USER\\Software\\Microsoft\\Windows\\CurrentVersion\\Run, "Runnel drives"`;
+    expect(await machine.ask("start-at-login")).toEqual({ state: "off", place, obstacle: null });
+    expect(await machine.ask("start-at-login", "on")).toEqual({ state: "on", place, obstacle: null });
+    machine.restart();
+    await waitFor(() => machine.agentPid() === undefined, SHOWN_MS, "the agent to end");
+    await machine.logIn();
+    const isMapped = async (): Promise<boolean> => {
+      const { mounts } = (await machine.ask("status")) as { mounts: { mountpoint: string }[] };
+      return mounts.some(({ mountpoint }) => mountpoint === "R:");
+    };
+    await waitFor(isMapped, SHOWN_MS, "the drive to be mapped");
+    await startProgram();
+    expect(await program.readdir("")).toContain("hello.txt");
+    expect(await machine.ask("start-at-login")).toMatchObject({ state: "on" });
+    expect(await machine.ask("start-at-login", "off")).toEqual({ state: "off", place, obstacle: null });
+    await machine.ask("set", "R:", "--no-keep");
   });
 
   test("is ended, and its agent too", async () => {

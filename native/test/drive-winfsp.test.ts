@@ -1,6 +1,7 @@
 // The WinFsp drive against the contract, and what only a drive of Windows shows. Runs under Windows or Wine
 // (build-all.long.test.ts) over a stand-in for WinFsp's library, which calls the drive as the real one does.
 import { constants } from "node:fs";
+import { hostname } from "node:os";
 import { describe, expect, test } from "@jest/globals";
 import { kernelDrive } from "../drive.ts";
 import { driveContract } from "./support/drive-contract.ts";
@@ -14,19 +15,17 @@ const NOTIFY = { added: 1, removed: 2, modified: 3, fileName: 1, folderName: 2 }
 
 const isWindows = process.platform === "win32";
 
+/** Starts a drive that is to fail. */
+function start(mountpoint: string): Promise<unknown> {
+  const settings = { source: "runnel:docs", overlayFolder: "", overlayPrefix: "", isReadOnly: false };
+  const drive = kernelDrive({ mountpoint, ...settings, ...RIG_SETTINGS });
+  return drive.start({ requests: () => {}, notice: () => {} });
+}
+
 (isWindows ? describe : describe.skip)("WinFsp drive: without WinFsp", () => {
   // The first test: the stand-in, once loaded, is there for good.
   test("says that it has to be installed, and where from", async () => {
-    const settings = {
-      mountpoint: "R:",
-      source: "runnel:docs",
-      overlayFolder: "",
-      overlayPrefix: "",
-      isReadOnly: false,
-    };
-    const drive = kernelDrive({ ...settings, ...RIG_SETTINGS });
-    const starting = drive.start({ requests: () => {}, notice: () => {} });
-    await expect(starting).rejects.toMatchObject({
+    await expect(start("R:")).rejects.toMatchObject({
       kind: "Unavailable",
       message: expect.stringMatching(
         /^WinFsp is not installed: install it from https:\/\/github\.com\/winfsp\/winfsp,/,
@@ -44,7 +43,7 @@ const isWindows = process.platform === "win32";
     withRig(async ({ standIn }) => {
       expect(standIn.volume()).toEqual({
         mountpoint: "R:",
-        prefix: "\\runnel\\docs",
+        prefix: "\\runnel-R\\docs",
         device: "WinFsp.Net",
         isReadOnly: false,
         isCaseSensitive: false,
@@ -74,14 +73,38 @@ const isWindows = process.platform === "win32";
     }, true),
   );
 
-  test("a place that is no drive letter is refused, and so is a letter in use", async () => {
-    const start = (mountpoint: string): Promise<unknown> => {
-      const settings = { source: "runnel:docs", overlayFolder: "", overlayPrefix: "", isReadOnly: false };
-      const drive = kernelDrive({ mountpoint, ...settings, ...RIG_SETTINGS });
-      return drive.start({ requests: () => {}, notice: () => {} });
-    };
-    await expect(start("R:\\folder")).rejects.toMatchObject({ kind: "Unavailable", message: /drive letter/ });
-    await expect(start("C:")).rejects.toMatchObject({ kind: "Unavailable", message: /in use/ });
+  test("a share has no letter, is found in any case, and is there once", async () => {
+    const place = "\\\\runnel\\docs";
+    const rig = await winfspRig({}, false, place);
+    try {
+      expect(rig.standIn.volume(place)).toMatchObject({
+        mountpoint: "",
+        prefix: "\\runnel\\docs",
+        device: "WinFsp.Net",
+      });
+      await make(rig, "a", "text");
+      expect(await contentOf(rig, "a")).toBe("text");
+      for (const name of [place, "\\\\Runnel\\DOCS"])
+        await expect(start(name)).rejects.toMatchObject({ kind: "Unavailable", message: /name is there already/ });
+      const [other, letter] = [await winfspRig({}, false, "\\\\runnel\\photos"), await winfspRig()];
+      expect(other.standIn.volume("\\\\runnel\\photos").prefix).toBe("\\runnel\\photos");
+      await Promise.all([other.close(), letter.close()]);
+    } finally {
+      await rig.close();
+    }
+    await (await winfspRig({}, false, place)).close();
+  });
+
+  test.each([
+    ["a folder", "R:\\folder", /letter or a share/],
+    ["a folder in a share", "\\\\runnel\\docs\\folder", /letter or a share/],
+    ["a server alone", "\\\\runnel\\", /letter or a share/],
+    ["nothing", "", /letter or a share/],
+    ["a letter in use", "C:", /in use/],
+    ["a share of this computer", `\\\\${hostname()}\\docs`, /name of this computer/],
+    ["a share of this computer in other letters", `\\\\${hostname().toUpperCase()}\\docs`, /name of this computer/],
+  ])("a place that is %s is refused", async (_, mountpoint, message) => {
+    await expect(start(mountpoint)).rejects.toMatchObject({ kind: "Unavailable", message });
   });
 
   test(

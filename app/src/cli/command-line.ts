@@ -41,7 +41,7 @@ export async function runCommandLine(args: readonly string[], sinks: Sinks = pro
     const isOne = Object.hasOwn(COMMANDS, name) && name !== COMPLETION;
     const program = await buildProgram(output, isOne ? [name] : undefined);
     await program.parseAsync(args, { from: "user" });
-    return 0;
+    return output.exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
     const failure =

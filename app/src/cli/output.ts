@@ -19,6 +19,8 @@ const TO_LINE_START = "\r\u001B[K";
 
 export class Output {
   readonly isJson: boolean;
+  /** Exit code of a command that has a result: 1 where a part of what it was to do is not done. */
+  exitCode: 0 | 1 = 0;
   readonly #sinks: Sinks;
   #hasBar = false;
   #screenLines = 0;

@@ -14,9 +14,14 @@ const SENTENCES: Record<string, (what: string) => string> = {
   "commander.invalidArgument": (what) => `Option ${what} does not take this value.`,
 };
 
+/** Finds the name of an argument that is no option, and what it may be. */
+const WRONG_WORD = /is invalid for argument '([^']+)'\. Allowed choices are (.+)\.$/;
+
 export function usageError(error: CommanderError, args: readonly string[]): RunnelError {
   const what = /'([^']+)'/.exec(error.message)?.[1] ?? "";
-  const sentence = SENTENCES[error.code]?.(what) ?? "The command is not complete.";
+  const [, word = "", choices] = WRONG_WORD.exec(error.message) ?? [];
+  const wrongWord = choices === undefined ? undefined : `${word.toUpperCase()} is one of: ${choices}.`;
+  const sentence = wrongWord ?? SENTENCES[error.code]?.(what) ?? "The command is not complete.";
   const [verb] = args;
   const isAboutVerb = error.code !== "commander.unknownCommand" && verb !== undefined && !verb.startsWith("-");
   const help = isAboutVerb ? `runnel ${verb} --help` : "runnel --help";

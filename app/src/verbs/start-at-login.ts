@@ -11,10 +11,11 @@ import { agentVerb } from "./verb.ts";
 const schemas = {
   /** Left out: only looks. */
   asks: z.object({ starts: z.boolean().optional() }),
-  gives: z.object({ state: z.enum(["off", "on", "moved", "foreign"]), place: text }),
+  gives: z.object({ state: z.enum(["off", "on", "moved", "foreign"]), place: text, obstacle: text.nullable() }),
 };
 
 export const startAtLogin = agentVerb(schemas, {
+  pageAsks: schemas.asks,
   async handle(agent, { starts }) {
     const start = await agent.deps.loginStart();
     return starts === undefined ? start.look() : start.set(starts);
@@ -35,11 +36,10 @@ export const startAtLogin = agentVerb(schemas, {
   },
 });
 
-function describe({ state, place }: StartLook): string {
+function describe({ state, place, obstacle }: StartLook): string {
   if (state === "on") return `The drives that are kept are mapped when you log in: ${place}`;
   if (state === "moved") return `Another copy of Runnel is started when you log in: ${place}`;
-  if (state === "foreign") return `Nothing of Runnel is started when you log in; somebody else's entry is at ${place}`;
-  return "Nothing of Runnel is started when you log in.";
+  return ["Nothing of Runnel is started when you log in.", ...(obstacle === null ? [] : [obstacle])].join(" ");
 }
 
 /** Looks whether what is started at log-in is this copy of Runnel; says nothing of what nobody has asked for. */

@@ -110,6 +110,26 @@ describe("a command that is used wrongly", () => {
       ["mount", "a", "b", "--cache"],
       "Option --cache <dir> needs a value. Run runnel mount --help to see how it is used.",
     ],
+    [["completion", "tcsh"], "SHELL is one of: bash, zsh, fish. Run runnel completion --help to see how it is used."],
+    [
+      ["right", "docs", "ada", "own"],
+      "RIGHT is one of: read, write, none. Run runnel right --help to see how it is used.",
+    ],
+    [
+      ["start-at-login", "status"],
+      "SWITCH is one of: on, off. Run runnel start-at-login --help to see how it is used.",
+    ],
+    [["start-at-login", ""], "SWITCH is one of: on, off. Run runnel start-at-login --help to see how it is used."],
+    [
+      ["start-at-login", "on", "off"],
+      "There are too many arguments. Run runnel start-at-login --help to see how it is used.",
+    ],
+    [["reconnect", "--home", ""], "A path is empty. Name a folder."],
+    [
+      ["reconnect", "--home"],
+      "Option --home <folder> needs a value. Run runnel reconnect --help to see how it is used.",
+    ],
+    [["reconnect", "/drive"], "There are too many arguments. Run runnel reconnect --help to see how it is used."],
     [["serve"], "There is nothing to serve. Name a folder: --volume docs=/srv/docs, or --offer /srv."],
     [["serve", "--volume", "docs"], "docs names no volume. Write NAME=FOLDER: docs=/srv/docs."],
     [["serve", "--volume", "=/srv"], "=/srv names no volume. Write NAME=FOLDER: docs=/srv/docs."],

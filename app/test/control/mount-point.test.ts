@@ -9,7 +9,8 @@ import { windowsPaths } from "../../src/agent/control/paths/windows-paths.ts";
 /** Folders end with "/", symlinks have a target, "!" marks what must never be touched. */
 function view(tree: Record<string, string>, paths: PathForm = posixPaths): FolderView {
   const touch = (path: string): string | undefined => {
-    const isIn = (name: string): boolean => path === name || path.startsWith(name.endsWith("\\") ? name : `${name}/`);
+    const isIn = (name: string): boolean =>
+      path === name || ["/", "\\"].some((end) => path.startsWith(name.endsWith(end) ? name : name + end));
     if (Object.entries(tree).some(([name, what]) => what === "!" && isIn(name))) {
       throw new Error(`touched ${path}`);
     }
@@ -119,8 +120,17 @@ describe("a mount point", () => {
 });
 
 describe("a mount point of Windows", () => {
-  const tree = { "C:\\": "/", "C:\\docs": "/", "C:\\link": "r:/work/here", "C:\\up": "..\\docs", "D:\\": "/" };
-  const mounts = [runnelMount("R:")];
+  const tree = {
+    "C:\\": "/",
+    "C:\\docs": "/",
+    "C:\\link": "r:/work/here",
+    "C:\\up": "..\\docs",
+    "C:\\share": "\\\\?\\UNC\\Runnel\\docs",
+    "D:\\": "/",
+  };
+  const mounts = [runnelMount("R:"), runnelMount("\\\\runnel\\docs")];
+  const places = "A drive is mapped at a free letter or share here: R: or \\\\runnel\\docs.";
+  const badServer = "its server may have letters a to z, digits, - and _ in its name, and is not localhost. " + places;
 
   test.each([
     ["X:", ""],
@@ -128,11 +138,44 @@ describe("a mount point of Windows", () => {
     ["R:", "R: is already a drive of another agent. Unmount it there first."],
     ["R:\\work", "R:\\work lies inside the drive R:. Choose a folder outside of it."],
     ["D:", "D: is the letter of another drive. Choose a free one."],
-    ["C:\\docs", "C:\\docs is no drive letter. A drive is mapped at a free one here: R: or X:."],
-    ["C:\\none", "C:\\none is no drive letter. A drive is mapped at a free one here: R: or X:."],
-    ["\\\\host\\share", "\\\\host\\share\\ is no drive letter. A drive is mapped at a free one here: R: or X:."],
+    ["C:\\docs", `C:\\docs is neither a drive letter nor a share. ${places}`],
+    ["C:\\none", `C:\\none is neither a drive letter nor a share. ${places}`],
+    ["\\\\runnel\\photos", ""],
+    ["//Runnel/Photos/", ""],
+    ["\\\\?\\UNC\\runnel\\photos", ""],
+    ["\\\\a-b_1\\Ä photos & more", ""],
+    ["\\\\RUNNEL\\Docs", "\\\\runnel\\docs is already a drive of another agent. Unmount it there first."],
+    [
+      "\\\\runnel\\docs\\a",
+      "\\\\runnel\\docs\\a lies inside the drive \\\\runnel\\docs. Choose a folder outside of it.",
+    ],
+    ["\\\\nas\\photos\\a", `\\\\nas\\photos\\a is neither a drive letter nor a share. ${places}`],
+    ["\\\\runnel", "\\\\runnel is a server alone. Name a share of it: \\\\runnel\\docs"],
+    ["\\\\LocalHost\\docs", `\\\\localhost\\docs is no share for a drive: ${badServer}`],
+    ["\\\\files.example.org\\docs", `\\\\files.example.org\\docs is no share for a drive: ${badServer}`],
+    ["\\\\127.0.0.1\\docs", `\\\\127.0.0.1\\docs is no share for a drive: ${badServer}`],
+    ["\\\\wsl$\\docs", `\\\\wsl$\\docs is no share for a drive: ${badServer}`],
+    ["\\\\h@ssl\\docs", `\\\\h@ssl\\docs is no share for a drive: ${badServer}`],
+    ["\\\\runnel\\a:b", `\\\\runnel\\a:b is no share for a drive: Windows takes no such name. ${places}`],
+    ["\\\\runnel\\end.", `\\\\runnel\\end. is no share for a drive: Windows takes no such name. ${places}`],
+    [`\\\\runnel\\${"a".repeat(80)}`, ""],
+    [
+      `\\\\runnel\\${"a".repeat(81)}`,
+      `\\\\runnel\\${"a".repeat(81)} is no share for a drive: Windows takes no such name. ${places}`,
+    ],
+    ["\\\\runnel\\IPC$", `Windows has \\\\runnel\\ipc$ for itself. ${places}`],
+    ["\\\\runnel\\pipe", `Windows has \\\\runnel\\pipe for itself. ${places}`],
+    [
+      "\\\\.\\pipe\\x",
+      "\\\\.\\pipe\\x is the name of a device. Name a file or folder: C:\\folder or \\\\server\\share\\folder.",
+    ],
+    [
+      "//?/GLOBALROOT/Device/Mup/runnel/docs",
+      "\\\\?\\GLOBALROOT\\Device\\Mup\\runnel\\docs is the name of a device. Name a file or folder: C:\\folder or \\\\server\\share\\folder.",
+    ],
   ])("that is typed as %s", async (typed, sentence) => {
-    expect(await check(typed, tree, mounts, windowsPaths)).toBe(sentence);
+    // No share is looked at, whether a drive of Runnel is there or not.
+    expect(await check(typed, { ...tree, "\\\\runnel": "!" }, mounts, windowsPaths)).toBe(sentence);
   });
 
   test.each([
@@ -142,8 +185,14 @@ describe("a mount point of Windows", () => {
     ["C:\\up", { path: "C:\\docs", runnelMount: undefined }],
     ["\\\\?\\c:\\docs", { path: "C:\\docs", runnelMount: undefined }],
     ["C:", { path: "C:\\", runnelMount: undefined }],
+    ["\\\\runnel-r\\docs\\a", { path: "R:\\a", runnelMount: "R:" }],
+    ["//Runnel/Docs/A.txt", { path: "\\\\runnel\\docs\\A.txt", runnelMount: "\\\\runnel\\docs" }],
+    ["\\\\?\\UNC\\runnel\\docs\\", { path: "\\\\runnel\\docs", runnelMount: "\\\\runnel\\docs" }],
+    ["C:\\share\\x", { path: "\\\\runnel\\docs\\x", runnelMount: "\\\\runnel\\docs" }],
+    ["\\\\runnel\\gone", { path: "\\\\runnel\\gone", runnelMount: undefined, type: "missing" }],
   ])("is reached from %s, and no drive is touched", async (typed, place) => {
-    expect(await resolvePath(typed, mounts, view({ ...tree, "R:\\": "!" }, windowsPaths))).toMatchObject(place);
+    const never = { "R:\\": "!", "\\\\runnel\\docs": "!", "\\\\runnel-r": "!" };
+    expect(await resolvePath(typed, mounts, view({ ...tree, ...never }, windowsPaths))).toMatchObject(place);
   });
 });
 

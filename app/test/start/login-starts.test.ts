@@ -133,7 +133,7 @@ describe.each(isWindows ? ENGINES.filter(([name]) => name !== "systemd") : ENGIN
   test("is off at first, on when it was made, and off again, however often it is asked", async () => {
     const { entry } = open();
     const start = new LoginStart([entry], COMMAND);
-    expect(await start.look()).toEqual({ state: "off", place: entry.place });
+    expect(await start.look()).toEqual({ state: "off", place: entry.place, obstacle: null });
     expect((await start.set(false)).state).toBe("off");
     for (let turn = 0; turn < 2; turn++) expect((await start.set(true)).state).toBe("on");
     expect((await new LoginStart([entry], COMMAND).look()).state).toBe("on");
@@ -154,8 +154,9 @@ describe.each(isWindows ? ENGINES.filter(([name]) => name !== "systemd") : ENGIN
     const { entry, spoil } = open();
     await spoil("something else");
     const start = new LoginStart([entry], COMMAND);
-    expect((await start.look()).state).toBe("foreign");
-    await expect(start.set(true)).rejects.toMatchObject({ kind: "Exists" });
+    const obstacle = `Somebody else's entry is at ${entry.place}. Look at it, and move it away.`;
+    expect(await start.look()).toEqual({ state: "foreign", place: entry.place, obstacle });
+    await expect(start.set(true)).rejects.toMatchObject({ kind: "Exists", message: obstacle });
     expect((await start.set(false)).state).toBe("foreign");
     expect((await entry.read())?.text).toBe("something else");
     await entry.remove();
@@ -188,10 +189,92 @@ test("what was made for another place of the same system goes when the better on
 
 test("Windows starts nothing that is longer than it takes, which is said when it is asked for", async () => {
   const start = new LoginStart([new RunValue(standInForReg(new Map()))], commandOf(`C:\\${"a".repeat(250)}\\node.exe`));
-  await expect(start.set(true)).rejects.toMatchObject({ kind: "Invalid" });
-  expect((await start.look()).state).toBe("off");
+  const obstacle = expect.stringMatching(
+    /^Windows starts nothing at log-in whose command has more than 260 characters/,
+  );
+  await expect(start.set(true)).rejects.toMatchObject({ kind: "Invalid", message: obstacle });
+  expect(await start.look()).toMatchObject({ state: "off", obstacle });
   const value = String.raw`"C:\with space\node.exe" "C:\m.js" "reconnect" "--home" "D:\\"`;
   expect(new RunValue().textOf(["C:\\with space\\node.exe", "C:\\m.js", "reconnect", "--home", "D:\\"])).toBe(value);
+});
+
+(isWindows ? test.skip : test)("an entry that cannot be read, written or removed is told with its place", async () => {
+  const entry = new AutostartEntry("runnel-drives.desktop", NAMES, { HOME: folder });
+  const start = new LoginStart([entry], COMMAND);
+  mkdirSync(join(folder, ".config"));
+  writeFileSync(join(folder, ".config", "autostart"), "a file in the way");
+  expect((await start.look()).state).toBe("off");
+  await expect(start.set(true)).rejects.toMatchObject({
+    kind: "Exists",
+    message: `${entry.place} cannot be written (EEXIST). Look at it, and at the folders above it.`,
+  });
+  rmSync(join(folder, ".config", "autostart"));
+  mkdirSync(entry.place, { recursive: true });
+  for (const attempt of [() => start.look(), () => start.set(true), () => start.set(false)])
+    await expect(attempt()).rejects.toMatchObject({
+      message: `${entry.place} cannot be read (EISDIR). Look at it, and at the folders above it.`,
+    });
+});
+
+(isWindows ? test : test.skip)(
+  "reg.exe leaves the values of others, and one of another type is another's",
+  async () => {
+    const key = String.raw`HKCU\Software\Microsoft\Windows\CurrentVersion\Run`;
+    const reg = (...words: string[]): string => {
+      const { status, stdout } = spawnSync("reg.exe", words, { encoding: "utf8" });
+      expect(status).toBe(0);
+      return stdout;
+    };
+    const other = String.raw`"C:\other folder\other.exe" --say "50%"`;
+    reg("add", key, "/v", "Other", "/d", other, "/f");
+    const start = new LoginStart([new RunValue()], COMMAND);
+    expect((await start.set(true)).state).toBe("on");
+    expect(reg("query", key, "/v", "Runnel drives")).toContain(
+      '"/opt/runnel/node" "/opt/main.js" "reconnect" "--home"',
+    );
+    expect((await start.set(false)).state).toBe("off");
+    expect(reg("query", key, "/v", "Other")).toContain(other);
+    reg("delete", key, "/v", "Other", "/f");
+    reg(
+      "add",
+      key,
+      "/v",
+      "Runnel drives",
+      "/t",
+      "REG_EXPAND_SZ",
+      "/d",
+      '"%SystemRoot%" "reconnect" "--home" "x"',
+      "/f",
+    );
+    expect((await start.look()).state).toBe("foreign");
+    await expect(start.set(true)).rejects.toMatchObject({ kind: "Exists" });
+    reg("delete", key, "/v", "Runnel drives", "/f");
+  },
+);
+
+test("where reg.exe is missing, or refuses, it is said", async () => {
+  const { SystemRoot } = process.env;
+  process.env["SystemRoot"] = join(folder, "nowhere");
+  try {
+    const start = new LoginStart([new RunValue()], COMMAND);
+    for (const attempt of [() => start.look(), () => start.set(true)])
+      await expect(attempt()).rejects.toMatchObject({ kind: "Unavailable", message: "reg.exe export has failed." });
+  } finally {
+    if (SystemRoot === undefined) delete process.env["SystemRoot"];
+    else process.env["SystemRoot"] = SystemRoot;
+  }
+  const values = new Map<string, string>();
+  const refusing = new LoginStart(
+    [
+      new RunValue(async (...words) => {
+        if (words[0] === "import") throw new RunnelError("Unavailable", "start at login", "reg.exe import has failed.");
+        return standInForReg(values)(...words);
+      }),
+    ],
+    COMMAND,
+  );
+  await expect(refusing.set(true)).rejects.toMatchObject({ kind: "Unavailable" });
+  expect((await refusing.look()).state).toBe("off");
 });
 
 const has = (program: string): boolean => spawnSync(program, ["--version"]).status === 0;

@@ -66,6 +66,7 @@ test("a page may call these verbs, and may name no files of this machine", () =>
     "servers",
     "set",
     "settle",
+    "startAtLogin",
     "stats",
     "status",
     "unmount",

@@ -1,5 +1,5 @@
-// Settings: how much of the disk each drive may take, which drives come back after a restart, which servers know this
-// computer.
+// Settings: how much of the disk each drive may take, which drives come back after a restart and whether they do so at
+// log-in, which servers know this computer.
 import { Server } from "lucide-react";
 import { type FormEvent, type ReactNode, useContext, useState } from "react";
 import { formatBytes } from "@runnel/shared/ui/format.ts";
@@ -24,6 +24,12 @@ interface Drive {
   isKept: boolean;
 }
 
+interface StartLook {
+  state: "off" | "on" | "moved" | "foreign";
+  place: string;
+  obstacle: string | null;
+}
+
 interface KnownServer {
   server: string;
   device: string;
@@ -35,9 +41,10 @@ export function SettingsView({ view: { shown } }: { view: AgentView }): ReactNod
   // Asked again when drives come or go.
   const drives = shown?.lists.drives?.map(({ key }) => key) ?? [];
   const status = useAnswer<{ mounts: Drive[] }>(calls, "status", { asksServer: false, drives });
+  const start = useAnswer<StartLook>(calls, "startAtLogin", {});
   const known = useAnswer<{ servers: KnownServer[] }>(calls, "servers", {});
   const { isGone } = useContext(LineContext);
-  const isPlaced = isGone || status.result !== undefined || status.problem !== "";
+  const isThere = ({ result, problem }: Answered<unknown>): boolean => isGone || result !== undefined || problem !== "";
   return (
     <>
       <section className="card">
@@ -54,8 +61,16 @@ export function SettingsView({ view: { shown } }: { view: AgentView }): ReactNod
           }
         </Answer>
       </section>
-      {/* Comes once it is known where it stands. */}
-      {isPlaced && (
+      {/* Each comes once it is known where it stands. */}
+      {isThere(status) && (
+        <section className="card">
+          <header>
+            <h2>{say("settingsStart")}</h2>
+          </header>
+          <Answer asked={start}>{(look) => <StartSwitch look={look} changed={start.again} />}</Answer>
+        </section>
+      )}
+      {isThere(status) && isThere(start) && (
         <section className="card">
           <header>
             <h2>{say("settingsServers")}</h2>
@@ -147,6 +162,46 @@ function DriveForm({ drive, changed }: { drive: Drive; changed(): void }): React
         </span>
       </div>
     </form>
+  );
+}
+
+function StartSwitch({ look, changed }: { look: StartLook; changed(): void }): ReactNode {
+  const { calls } = useAgent();
+  const [problem, setProblem] = useState("");
+  const [isAsking, setAsking] = useState(false);
+  const { state, place, obstacle } = look;
+  const change = async (starts: boolean): Promise<void> => {
+    // A tick that is disabled meanwhile would lose the focus.
+    if (isAsking) return;
+    setAsking(true);
+    try {
+      await calls.ask("startAtLogin", { starts });
+      setProblem("");
+      changed();
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    } finally {
+      setAsking(false);
+    }
+  };
+  const hints = {
+    off: say("settingsStartOff"),
+    on: say("settingsStartOn", { place }),
+    moved: say("settingsStartMoved", { place }),
+    foreign: "",
+  };
+  const isPossible = obstacle === null || state === "on";
+  return (
+    <div className="pad">
+      <CheckField
+        label={say("settingsStartDo")}
+        hint={isPossible ? hints[state] : (obstacle ?? "")}
+        error={problem}
+        isChecked={state === "on"}
+        isDisabled={!isPossible}
+        change={(starts) => void change(starts)}
+      />
+    </div>
   );
 }
 

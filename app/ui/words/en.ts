@@ -153,7 +153,7 @@ export const WORDS = {
   addName: "Name of this machine",
   addNameHint: "Others see it beside what you change.",
   addKeep: "Map it again when Runnel starts",
-  keepHint: "The desktop app maps it again at its start. Without the app: runnel reconnect",
+  keepHint: "That is when the desktop app starts, when you log in (see the settings), or by: runnel reconnect",
   addDo: "Map the drive",
   addDoing: "Mapping…",
   addDone: "{name} is there.",
@@ -168,6 +168,13 @@ export const WORDS = {
   settingsKeep: "Map it again when Runnel starts",
   settingsSave: "Save",
   settingsSaved: "Saved.",
+  settingsStart: "At a log-in",
+  settingsStartDo: "Start when I log in",
+  settingsStartOff: "Drives with “Map it again when Runnel starts” are then there after a log-in.",
+  settingsStartOn:
+    "Drives with “Map it again when Runnel starts” are there after a log-in. They are started by {place}",
+  settingsStartMoved:
+    "Another copy of Runnel is started when you log in, by {place}. Tick this to start this one instead.",
   settingsServers: "Servers that know this computer",
   settingsNoServers: "None yet. An invite makes this computer known to one.",
   settingsKnownAs: "as {device}",

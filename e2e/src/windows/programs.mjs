@@ -2,7 +2,8 @@
 // WinFsp's library before the drive looks for it, and listens on a port of 127.0.0.1, at which programs of Windows are
 // played. A line is one request of a program, {id, call, args, at}, at the drive of that letter; answered {id, told} or
 // {id, error}. Files that a connection has open are closed when it ends, as Windows does for a program. The library's
-// path is in RUNNEL_STAND_IN; the port is written beside it, into a file of the same name with .port.
+// path is in RUNNEL_STAND_IN; the port is written beside it, into a file of the same name with .port and the number of
+// the process: an agent that finds another one ends again.
 import { createInterface } from "node:readline";
 
 const library = process.env.RUNNEL_STAND_IN;
@@ -50,6 +51,6 @@ if (library !== undefined && /agent[\\/]main\.js$/.test(process.argv[1] ?? "")) 
       for (const { handle, at } of open.values()) void standIn.ask("close", { handle }, at);
     });
   });
-  server.listen(0, "127.0.0.1", () => writeFileSync(`${library}.port`, String(server.address().port)));
+  server.listen(0, "127.0.0.1", () => writeFileSync(`${library}.port${process.pid}`, String(server.address().port)));
   server.unref();
 }

@@ -1,8 +1,8 @@
 // A machine with Windows, as far as Wine is one: the installed folder, its command line, its agent, and programs on its
 // drives, whose kernel is the stand-in for WinFsp.
 import { spawn } from "node:child_process";
-import { closeSync, copyFileSync, existsSync, openSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, copyFileSync, existsSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { WindowsProgram } from "@runnel/native/test/support/windows-program.ts";
 import { buildWinFspStandIn } from "@runnel/native/test/support/winfsp-stand-in.ts";
@@ -65,16 +65,16 @@ export class WindowsMachine {
   runnel(...args: string[]): Promise<Ended> {
     const installed = join(this.#folder, "installed");
     const main = onWindows(join(installed, "app", "cli", "main.js"));
-    return this.#run(join(installed, "node.exe"), "--disable-warning=ExperimentalWarning", main, ...args);
+    return this.#run([join(installed, "node.exe"), "--disable-warning=ExperimentalWarning", main, ...args]);
   }
 
   /** Runs `runnel` as a person does who types it, which starts one program more. */
   runnelCmd(...args: string[]): Promise<Ended> {
-    return this.#run("cmd", "/c", onWindows(join(this.#folder, "installed", "runnel.cmd")), ...args);
+    return this.#run(["cmd", "/c", onWindows(join(this.#folder, "installed", "runnel.cmd")), ...args]);
   }
 
   /** Runs a program to its end. Its words go to files: Wine's processes write into no pipe of Linux. */
-  async #run(...program: string[]): Promise<Ended> {
+  async #run(program: readonly string[], changes: NodeJS.ProcessEnv = {}): Promise<Ended> {
     const log = join(this.#folder, `command-${this.#commands++}`);
     const [out, err] = [openSync(`${log}.out`, "w"), openSync(`${log}.err`, "w")];
     const [command = "", ...words] = this.#wine.command("wine", ...program);
@@ -84,6 +84,7 @@ export class WindowsMachine {
       RUNNEL_STAND_IN: onWindows(this.#library),
       // Any command may be the one that starts the agent.
       NODE_OPTIONS: `--import=file:///Z:${PROGRAMS}`,
+      ...changes,
     };
     const child = spawn(command, words, { cwd: "/", env, detached: true, stdio: ["ignore", out, err] });
     const timer = setTimeout(() => killGroup(child), COMMAND_MS);
@@ -105,11 +106,28 @@ export class WindowsMachine {
 
   /** Starts a program that uses a drive of the agent which runs. */
   async program(mountpoint: string): Promise<{ program: WindowsProgram; standIn: RemoteStandIn }> {
-    const file = `${this.#library}.port`;
-    const portOf = (): number => (existsSync(file) ? Number(readFileSync(file, "utf8")) : 0);
-    const port = await waitFor(portOf, COMMAND_MS, "the agent");
-    const standIn = await RemoteStandIn.open(port);
+    const standIn = await waitFor(() => this.#agentsStandIn(), COMMAND_MS, "the agent");
     return { standIn, program: new WindowsProgram(standIn, mountpoint) };
+  }
+
+  /** The one that answers of those whose ports are written down; undefined where none does yet. */
+  async #agentsStandIn(): Promise<RemoteStandIn | undefined> {
+    for (const file of this.#portFiles()) {
+      const opening = RemoteStandIn.open(Number(readFileSync(file, "utf8")));
+      const opened = await opening.catch(() => undefined);
+      if (opened !== undefined) return opened;
+    }
+    return undefined;
+  }
+
+  #portFiles(): string[] {
+    const start = `${basename(this.#library)}.port`;
+    const names = readdirSync(this.#folder).filter((name) => name.startsWith(start));
+    return names.map((name) => join(this.#folder, name));
+  }
+
+  #forgetPorts(): void {
+    for (const file of this.#portFiles()) rmSync(file, { force: true });
   }
 
   /** The agent's process, as Linux knows it. */
@@ -127,15 +145,21 @@ export class WindowsMachine {
   async killAgent(): Promise<void> {
     const pid = this.agentPid();
     if (pid === undefined) throw new Error("No agent runs.");
-    rmSync(`${this.#library}.port`, { force: true });
+    this.#forgetPorts();
     process.kill(pid, "SIGKILL");
     await waitFor(() => !isAlive(pid), COMMAND_MS, "the agent to end");
   }
 
   /** Starts the machine anew, as after a power cut: the agent with all else ends as by a crash. */
   restart(): void {
-    rmSync(`${this.#library}.port`, { force: true });
+    this.#forgetPorts();
     this.#wine.restart();
+  }
+
+  /** Logs in, as far as Wine does: it starts the commands below the keys Run. No home is in their environment. */
+  async logIn(): Promise<void> {
+    const { code, stderr } = await this.#run(["wineboot"], { RUNNEL_HOME: undefined });
+    if (code !== 0) throw new Error(`The log-in ended with ${code}: ${stderr}`);
   }
 
   async close(): Promise<void> {

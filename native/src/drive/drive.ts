@@ -144,7 +144,7 @@ export interface DriveStatistics {
 }
 
 export interface DriveSettings {
-  /** Empty folder to mount at (fuse), or a free drive letter, as "R:" (winfsp). */
+  /** Empty folder to mount at (fuse), or a free drive letter or share, as "R:" or "\\\\runnel\\docs" (winfsp). */
   mountpoint: string;
   /** Shown as the file system's source: "runnel:docs". */
   source: string;

@@ -17,6 +17,10 @@ std::vector<Driver*>& Drivers() {
   return *drivers;
 }
 
+bool IsSame(const std::wstring& one, const std::wstring& other) {
+  return CompareStringOrdinal(one.c_str(), -1, other.c_str(), -1, TRUE) == CSTR_EQUAL;
+}
+
 }  // namespace
 
 Driver& Driver::Of(FSP_FILE_SYSTEM* file_system) { return *reinterpret_cast<Served*>(file_system)->driver; }
@@ -26,7 +30,9 @@ Driver& Driver::At(const std::wstring& mountpoint) {
   std::vector<Driver*>& drivers = Drivers();
   if (drivers.empty()) drivers.push_back(new Driver);
   for (Driver* driver : drivers) {
-    if (!mountpoint.empty() && driver->mountpoint() == mountpoint) return *driver;
+    if (mountpoint.empty()) break;
+    if (driver->mountpoint() == mountpoint || (!driver->IsFree() && IsSame(L'\\' + driver->prefix(), mountpoint)))
+      return *driver;
   }
   return *drivers.back();
 }
@@ -35,6 +41,10 @@ NTSTATUS Driver::Create(PWSTR device, const FSP_FSCTL_VOLUME_PARAMS* params,
                         const FSP_FILE_SYSTEM_INTERFACE* operations, FSP_FILE_SYSTEM** made) {
   const std::lock_guard lock(drivers_mutex);
   std::vector<Driver*>& drivers = Drivers();
+  // The driver keeps one table of prefixes, whose names have no case.
+  for (Driver* driver : drivers) {
+    if (!driver->IsFree() && IsSame(driver->prefix(), params->Prefix)) return STATUS_OBJECT_NAME_COLLISION;
+  }
   const auto free = std::find_if(drivers.begin(), drivers.end(), [](Driver* driver) { return driver->IsFree(); });
   if (free == drivers.end()) {
     drivers.push_back(new Driver);
@@ -78,7 +88,7 @@ void Driver::Delete(FSP_FILE_SYSTEM* file_system) {
 
 NTSTATUS Driver::Mount(PWSTR mountpoint) {
   const std::lock_guard lock(mutex_);
-  mountpoint_ = mountpoint;
+  mountpoint_ = mountpoint == nullptr ? L"Z:" : mountpoint;  // a letter of WinFsp's choice
   return STATUS_SUCCESS;
 }
 

@@ -80,7 +80,7 @@ class Driver {
  public:
   // The driver of a file system.
   static Driver& Of(FSP_FILE_SYSTEM* file_system);
-  // The driver of the drive at a mount point; that of the last drive where there is none, or none is named.
+  // The driver of the drive at a letter, or of a share; that of the last drive where there is none, or none is named.
   static Driver& At(const std::wstring& mountpoint);
 
   // ── what the library's functions do ──

@@ -14,17 +14,7 @@ export function Field({ label, hint = "", error = "", ...input }: FieldProps): R
     <div className="field">
       <label htmlFor={id}>{label}</label>
       <input id={id} aria-invalid={error !== ""} aria-describedby={described} {...input} />
-      {error !== "" ? (
-        <p id={`${id}e`} role="alert" className="small error">
-          {error}
-        </p>
-      ) : (
-        hint !== "" && (
-          <p id={`${id}h`} className="small quiet">
-            {hint}
-          </p>
-        )
-      )}
+      <Below id={id} hint={hint} error={error} />
     </div>
   );
 }
@@ -32,28 +22,45 @@ export function Field({ label, hint = "", error = "", ...input }: FieldProps): R
 interface CheckFieldProps {
   label: string;
   hint?: string;
+  error?: string;
   isChecked: boolean;
+  isDisabled?: boolean;
   change(isChecked: boolean): void;
 }
 
-export function CheckField({ label, hint = "", isChecked, change }: CheckFieldProps): ReactNode {
+export function CheckField({ label, hint = "", error = "", isChecked, ...more }: CheckFieldProps): ReactNode {
   const id = useId();
+  const { isDisabled = false, change } = more;
+  const described = error !== "" ? `${id}e` : hint !== "" ? `${id}h` : undefined;
   return (
     <div>
       <label className="check-field">
         <input
           type="checkbox"
-          aria-describedby={hint === "" ? undefined : id}
+          aria-describedby={described}
           checked={isChecked}
+          disabled={isDisabled}
           onChange={({ currentTarget: { checked } }) => change(checked)}
         />
         <span>{label}</span>
       </label>
-      {hint !== "" && (
-        <p id={id} className="small quiet">
-          {hint}
-        </p>
-      )}
+      <Below id={id} hint={hint} error={error} />
     </div>
+  );
+}
+
+/** Says what is wrong with a line, or else what it is for. */
+function Below({ id, hint, error }: { id: string; hint: string; error: string }): ReactNode {
+  if (error !== "")
+    return (
+      <p id={`${id}e`} role="alert" className="small error">
+        {error}
+      </p>
+    );
+  if (hint === "") return null;
+  return (
+    <p id={`${id}h`} className="small quiet">
+      {hint}
+    </p>
   );
 }

@@ -22,7 +22,8 @@ export interface ResolvedPath {
 
 /**
  * Walks a path. @throws RunnelError NotFound when a folder above its end is missing (unless the end `mayBeMissing`),
- * NotFolder for a file above it and for a circle of symlinks, Denied, NameTooLong.
+ * NotFolder for a file above it and for a circle of symlinks, Invalid for a name that is none of a file, Denied,
+ * NameTooLong.
  */
 export async function resolvePath(
   asked: string,
@@ -33,13 +34,15 @@ export async function resolvePath(
   const { paths } = folders;
   const runnelMounts = new Set(mounts.filter(isRunnelMount).map((entry) => entry.mountpoint));
   const whole = paths.spell(asked);
-  const letter = paths.letterOf(whole);
-  if (letter === whole && !runnelMounts.has(letter)) return freeLetter(letter, folders);
+  const why = paths.whyNoPath(whole);
+  if (why !== undefined) refuse("Invalid", why);
+  const named = paths.driveOf(whole);
+  if (named === whole && !runnelMounts.has(named)) return freeName(named, folders);
   const above: string[] = [];
   let { root: at, names: left } = paths.split(whole);
   let symlinks = 0;
   for (;;) {
-    const drive = paths.letterOf(at);
+    const drive = paths.driveOf(at);
     if (drive !== undefined && runnelMounts.has(drive)) {
       const path = left.length === 0 ? drive : paths.files.join(at, ...left);
       return { path, runnelMount: drive, type: "folder", above };
@@ -80,11 +83,11 @@ export async function resolvePath(
   }
 }
 
-/** Resolves to the letter where no drive has it, else to the root of that drive. */
-async function freeLetter(letter: string, folders: FolderView): Promise<ResolvedPath> {
-  const { root } = folders.paths.split(letter);
-  const isMissing = (await folders.probe(root)).type === "missing";
-  return { path: isMissing ? letter : root, runnelMount: undefined, type: isMissing ? "missing" : "folder", above: [] };
+/** Resolves to the letter where no drive has it, else to the root of that drive; a share is not looked at. */
+async function freeName(name: string, folders: FolderView): Promise<ResolvedPath> {
+  const root = folders.paths.folderAt(name);
+  const isFree = root === undefined || (await folders.probe(root)).type === "missing";
+  return { path: isFree ? name : root, runnelMount: undefined, type: isFree ? "missing" : "folder", above: [] };
 }
 
 /** Folders of this agent that no drive may hide, and that may hold no drive. */
@@ -111,7 +114,7 @@ export async function checkMountPoint(
   if (runnelMount !== undefined && runnelMount !== path) {
     refuse("Invalid", `${path} lies inside the drive ${runnelMount}. Choose a folder outside of it.`);
   }
-  if (folders.paths.mountPoints === "letters") return checkLetter(point, folders);
+  if (folders.paths.mountPoints === "names") return checkName(point, folders);
   if (point.type === "missing") refuse("NotFound", `${path} does not exist. Make it first: mkdir ${quoted(path)}`);
   if (point.type === "other") refuse("NotFolder", `${path} is not a folder. Choose an empty folder.`);
   if (!isDead && mounts.some((entry) => entry.mountpoint === path)) {
@@ -137,13 +140,13 @@ export async function checkMountPoint(
   if (!(await folders.isEmpty(path))) refuse("NotEmpty", `${path} is not empty. Choose an empty folder.`);
 }
 
-/** Nothing lies at a letter that no drive has. @throws RunnelError Exists, Invalid */
-function checkLetter({ path, type }: ResolvedPath, { paths }: FolderView): void {
-  const letter = paths.letterOf(path);
-  if (letter === path && type === "missing") return;
-  if (letter !== undefined && paths.split(letter).root === path)
-    refuse("Exists", `${letter} is the letter of another drive. Choose a free one.`);
-  refuse("Invalid", `${path} is no drive letter. A drive is mapped at a free one here: R: or X:.`);
+/** Nothing lies at a letter that no drive has; whether a share is free, whoever makes it says. @throws RunnelError */
+function checkName({ path }: ResolvedPath, { paths }: FolderView): void {
+  const drive = paths.driveOf(path);
+  if (drive !== undefined && paths.folderAt(drive) === path)
+    refuse("Exists", `${drive} is the letter of another drive. Choose a free one.`);
+  const why = paths.whyNoDrive(path);
+  if (why !== undefined) refuse("Invalid", why);
 }
 
 /**

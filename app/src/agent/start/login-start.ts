@@ -1,6 +1,6 @@
 // Start at login: an entry by which the system starts a command of Runnel whenever this user logs in. Each system has
 // engines for such entries in host/; here is whose an entry is, and that nobody else's is changed.
-import { RunnelError } from "@runnel/shared/base";
+import { fromSystemError, RunnelError } from "@runnel/shared/base";
 
 /** A place where a system looks for what to start. */
 export interface LoginEntry {
@@ -30,6 +30,8 @@ export type StartState = "off" | "on" | "moved" | "foreign";
 export interface StartLook {
   state: StartState;
   place: string;
+  /** A sentence that says why this program cannot be started, or null where it can. */
+  obstacle: string | null;
 }
 
 const OPERATION = "start at login";
@@ -46,7 +48,11 @@ export class LoginStart {
 
   async look(): Promise<StartLook> {
     const looks: StartLook[] = [];
-    for (const entry of this.#entries) looks.push({ state: await this.#stateOf(entry), place: entry.place });
+    const obstacle = this.#obstacle();
+    for (const entry of this.#entries) {
+      const state = await this.#stateOf(entry);
+      looks.push({ state, place: entry.place, obstacle: state === "foreign" ? foreignAt(entry.place) : obstacle });
+    }
     const first = looks[0] as StartLook;
     const ofState = (state: StartState): StartLook | undefined => looks.find((look) => look.state === state);
     return ofState("on") ?? ofState("moved") ?? first;
@@ -58,15 +64,22 @@ export class LoginStart {
     if (starts) {
       const text = best.textOf(this.#command);
       const state = await this.#stateOf(best);
-      if (state === "foreign") {
-        const sentence = `Somebody else's entry is at ${best.place}. Look at it, and move it away.`;
-        throw new RunnelError("Exists", OPERATION, sentence);
-      }
+      if (state === "foreign") throw new RunnelError("Exists", OPERATION, foreignAt(best.place));
       if (state !== "on") await best.write(text);
     }
     for (const entry of starts ? others : this.#entries)
       if (["on", "moved"].includes(await this.#stateOf(entry))) await entry.remove();
     return this.look();
+  }
+
+  /** Says why the entry that would be made cannot be. */
+  #obstacle(): string | null {
+    try {
+      this.#entries[0].textOf(this.#command);
+      return null;
+    } catch (error) {
+      return fromSystemError(error, OPERATION).message;
+    }
   }
 
   async #stateOf(entry: LoginEntry): Promise<StartState> {
@@ -76,6 +89,10 @@ export class LoginStart {
     if (!entry.isOurs(found.text)) return "foreign";
     return found.text === textIfAny(entry, this.#command) ? "on" : "moved";
   }
+}
+
+function foreignAt(place: string): string {
+  return `Somebody else's entry is at ${place}. Look at it, and move it away.`;
 }
 
 /** A program that no entry can start is not the one that an entry starts. */

@@ -69,11 +69,18 @@ export const mount = agentVerb(mountSchemas, {
   },
 
   addCommand(program, output) {
-    addVerb(program, "mount", "Maps a volume of a server as a drive: at an empty folder, on Windows at a letter.", [
-      "mount ws://127.0.0.1:7473/docs ~/Docs",
-    ])
+    addVerb(
+      program,
+      "mount",
+      "Maps a volume of a server as a drive: at an empty folder, on Windows at a letter or a share.",
+      ["mount ws://127.0.0.1:7473/docs ~/Docs"],
+    )
       .argument("<url>", "ws://HOST:PORT/VOLUME")
-      .argument("<mountpoint>", "an existing empty folder; on Windows a free letter, as R:", absolutePath)
+      .argument(
+        "<mountpoint>",
+        "an existing empty folder; on Windows a free letter or share, as R: or \\\\runnel\\docs",
+        absolutePath,
+      )
       .option("--cache <dir>", "where contents are cached (default: in the agent's home)", absolutePath)
       .option("--cache-size <size>", "how much cached contents may take: 500M, 20G (default: 20G)", parseSize)
       .addOption(

@@ -4,7 +4,7 @@ import { Option } from "commander";
 import { z } from "zod";
 import { askAgent } from "../../cli/agent-connection.ts";
 import { formatCount } from "../../cli/format.ts";
-import { addVerb } from "../../cli/verb.ts";
+import { absolutePath, addVerb } from "../../cli/verb.ts";
 import { mountAsAsked } from "./mount.ts";
 import { Place, text } from "../schemas.ts";
 import { agentVerb } from "../verb.ts";
@@ -39,7 +39,9 @@ export const reconnect = agentVerb(reconnectSchemas, {
     addVerb(program, "reconnect", "Maps the drives again that are kept (mount --keep), or that a killed agent left.", [
       "reconnect",
     ])
-      .addOption(new Option("--home <folder>", "home of the agent, as RUNNEL_HOME names it").hideHelp())
+      .addOption(
+        new Option("--home <folder>", "home of the agent, as RUNNEL_HOME names it").argParser(absolutePath).hideHelp(),
+      )
       .action(async ({ home }: { home?: string }) => {
         // An entry that starts this at log-in has no environment of its own.
         if (home !== undefined) process.env["RUNNEL_HOME"] = home;
@@ -51,7 +53,7 @@ export const reconnect = agentVerb(reconnectSchemas, {
             : `Mapped ${formatCount(mapped.length, "drive", "drives")} again.`,
           ...failed.map(({ mountpoint, sentence }) => `${mountpoint} is not mapped: ${sentence}`),
         ]);
-        if (failed.length > 0) process.exitCode = 1;
+        if (failed.length > 0) output.exitCode = 1;
       });
   },
 });

@@ -1,5 +1,6 @@
 // Forms of path: text only, so that each is tested on every system.
 import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
 import type { PathForm } from "../../../src/agent/control/paths/path-form.ts";
 import { posixPaths } from "../../../src/agent/control/paths/posix-paths.ts";
 import { windowsPaths } from "../../../src/agent/control/paths/windows-paths.ts";
@@ -7,6 +8,7 @@ import { windowsPaths } from "../../../src/agent/control/paths/windows-paths.ts"
 describe.each<[string, PathForm, string, string]>([
   ["Linux and macOS", posixPaths, "/users/ada/Docs", "/users/ada/Docs/"],
   ["Windows", windowsPaths, "R:", "R:\\"],
+  ["Windows, in a share", windowsPaths, "\\\\runnel\\docs", "\\\\Runnel\\Docs\\"],
 ])("a path of %s", (_, paths, mountpoint, drive) => {
   test("is spelled once: spelled again it is the same, and absolute", () => {
     for (const path of [mountpoint, drive, `${drive}a/b`, `${drive}a/../b//.`]) {
@@ -34,13 +36,57 @@ describe("a path of Windows", () => {
     ["r:/", "R:"],
     ["c:\\x/y\\", "C:\\x\\y"],
     ["\\\\?\\c:\\x", "C:\\x"],
+    ["\\\\.\\c:\\x", "C:\\x"],
+    ["\\\\?\\r:", "R:"],
     ["//host/share/x", "\\\\host\\share\\x"],
+    ["\\\\Runnel\\DOCS\\Read Me", "\\\\runnel\\docs\\Read Me"],
+    ["\\\\RUNNEL\\Ärger\\\\", "\\\\runnel\\ärger"],
+    ["\\\\runnel\\docs\\..\\..\\a", "\\\\runnel\\docs\\a"],
+    ["\\\\?\\UNC\\Runnel\\docs\\a", "\\\\runnel\\docs\\a"],
+    ["//?/unc/runnel/docs", "\\\\runnel\\docs"],
+    ["\\\\Runnel", "\\\\runnel"],
+    ["//runnel/", "\\\\runnel"],
+    ["\\\\runnel-R\\docs\\a", "R:\\a"],
+    ["\\\\Runnel-r\\docs", "R:"],
+    ["\\\\runnel-rs\\docs", "\\\\runnel-rs\\docs"],
+    ["//./pipe/x", "\\\\.\\pipe\\x"],
+    ["\\\\?\\Volume{1}\\..\\x", "\\\\?\\Volume{1}\\..\\x"],
   ])("typed as %s is spelled %s", (typed, spelled) => {
     expect(windowsPaths.spell(typed)).toBe(spelled);
   });
 
   test.each(["x", "x\\y", "\\x", "R:x", "", "\\\\"])("is not absolute as %j", (typed) => {
     expect(windowsPaths.isAbsolute(typed)).toBe(false);
+  });
+
+  test.each([
+    ["R:\\a", "R:"],
+    ["\\\\runnel\\docs", "\\\\runnel\\docs"],
+    ["\\\\runnel\\docs\\a\\b", "\\\\runnel\\docs"],
+    ["\\\\runnel", undefined],
+    ["\\\\.\\pipe\\x", undefined],
+  ])("%s is at or in the place %s", (path, drive) => {
+    expect(windowsPaths.driveOf(path)).toBe(drive);
+  });
+
+  test("is spelled so that it is the same again, and is split at its drive, whatever is typed", () => {
+    const part = fc.string({ unit: fc.constantFrom(..."\\/.?:ab R\u0130\u03a3", "unc", "runnel-r"), maxLength: 12 });
+    const typed = fc.tuple(fc.constantFrom("\\\\", "//", "r:\\", "\\\\?\\", "\\\\.\\UNC\\"), part);
+    fc.assert(
+      fc.property(typed, ([start, rest]) => {
+        fc.pre(windowsPaths.isAbsolute(start + rest));
+        const path = windowsPaths.spell(start + rest);
+        expect(windowsPaths.spell(path)).toBe(path);
+        expect(windowsPaths.isAbsolute(path) || windowsPaths.whyNoPath(path) !== undefined).toBe(true);
+        const drive = windowsPaths.driveOf(path);
+        if (drive === undefined) return;
+        expect(windowsPaths.driveOf(drive)).toBe(drive);
+        expect(path.startsWith(drive)).toBe(true);
+        const inside = windowsPaths.inVolume(drive, path);
+        expect(windowsPaths.inVolume(drive, windowsPaths.spell(windowsPaths.onDrive(drive, inside)))).toBe(inside);
+      }),
+      { numRuns: 2000 },
+    );
   });
 
   test("shows names that Windows cannot write by stand-ins, and finds the names again", () => {

@@ -45,10 +45,41 @@ bool IsDriveLetter(const std::string& mountpoint) {
   return mountpoint.size() == 2 && letter >= 'A' && letter <= 'Z' && mountpoint[1] == ':';
 }
 
+// The first of the two names of a share; "" for whatever is none.
+std::wstring ServerOf(const std::string& mountpoint) {
+  std::wstring wide;
+  if (!ToUtf16(mountpoint, &wide) || wide.rfind(L"\\\\", 0) != 0) return {};
+  const size_t end = wide.find(L'\\', 2);
+  const bool is_share = end != std::wstring::npos && end + 1 < wide.size() && wide.find(L'\\', end + 1) == wide.npos;
+  return is_share ? wide.substr(2, end - 2) : std::wstring();
+}
+
+bool IsThisComputer(const std::wstring& server) {
+  for (const COMPUTER_NAME_FORMAT format : {ComputerNameNetBIOS, ComputerNameDnsHostname}) {
+    wchar_t name[256];
+    DWORD size = static_cast<DWORD>(std::size(name));
+    if (GetComputerNameExW(format, name, &size) &&
+        CompareStringOrdinal(name, -1, server.c_str(), -1, TRUE) == CSTR_EQUAL)
+      return true;
+  }
+  return false;
+}
+
+// The volume prefix of WinFsp: a share with one backslash before it. A drive at a letter is a share of a server of its
+// own, so that volumes of one name do not meet there; windows-paths.ts knows these names.
+std::wstring PrefixOf(const std::string& mountpoint, const std::wstring& label) {
+  std::wstring prefix;
+  if (IsDriveLetter(mountpoint))
+    return std::wstring(L"\\runnel-") + static_cast<wchar_t>(mountpoint[0]) + L'\\' + label;
+  ToUtf16(mountpoint, &prefix);
+  return prefix.substr(1);
+}
+
 std::string WhyNotMade(NTSTATUS status) {
   if (status == STATUS_NO_SUCH_DEVICE || status == STATUS_OBJECT_NAME_NOT_FOUND)
     return "WinFsp's driver does not run: restart Windows, or install WinFsp again.";
-  if (status == STATUS_OBJECT_NAME_COLLISION) return "A drive of this volume is there already: unmount it first.";
+  if (status == STATUS_OBJECT_NAME_COLLISION)
+    return "A drive of this name is there already, perhaps another user's: choose another letter or share.";
   if (status == STATUS_ACCESS_DENIED) return "Windows does not let this user make drives.";
   char text[64];
   snprintf(text, sizeof(text), "WinFsp could not make the drive (status 0x%08lx).", static_cast<unsigned long>(status));
@@ -89,7 +120,7 @@ std::string WinfspFront::Mount() {
   params.SupportsPosixUnlinkRename = 1;
   params.UmFileContextIsUserContext2 = 1;
   params.UmNoReparsePointsDirCheck = 1;
-  CopyText(L"\\runnel\\" + label_, params.Prefix);
+  CopyText(PrefixOf(settings_.mountpoint, label_), params.Prefix);
   CopyText(L"Runnel", params.FileSystemName);
   wchar_t device[] = L"" FSP_FSCTL_NET_DEVICE_NAME;
   if (const NTSTATUS status = api_->Create(device, &params, &WinfspOps(), &file_system_); status < 0) {
@@ -99,8 +130,12 @@ std::string WinfspFront::Mount() {
   file_system_->UserContext = this;
   // The core has locks of its own: no request waits for another one's name.
   FspFileSystemSetOperationGuard(file_system_, nullptr, nullptr);
-  wchar_t letter[] = {static_cast<wchar_t>(settings_.mountpoint[0]), L':', 0};
-  NTSTATUS status = api_->SetMountPoint(file_system_, letter);
+  NTSTATUS status = STATUS_SUCCESS;
+  // A share is there by its prefix alone. Without a name WinFsp would choose a letter.
+  if (IsDriveLetter(settings_.mountpoint)) {
+    wchar_t letter[] = {static_cast<wchar_t>(settings_.mountpoint[0]), L':', 0};
+    status = api_->SetMountPoint(file_system_, letter);
+  }
   const bool is_taken = status == STATUS_OBJECT_NAME_COLLISION;
   if (status >= 0) status = api_->StartDispatcher(file_system_, kThreads);
   if (status >= 0) return "";
@@ -109,12 +144,16 @@ std::string WinfspFront::Mount() {
 }
 
 std::string WinfspFront::Start() {
-  if (!IsDriveLetter(settings_.mountpoint))
-    return "A network drive is mounted at a drive letter: choose a free one, as R: or X:.";
+  const bool has_letter = IsDriveLetter(settings_.mountpoint);
+  const std::wstring server = ServerOf(settings_.mountpoint);
+  if (!has_letter && server.empty())
+    return "A network drive is mounted at a drive letter or a share: choose a free one, as R: or \\\\runnel\\docs.";
+  if (IsThisComputer(server))
+    return "A share may not have the name of this computer for its server: choose another, as \\\\runnel\\docs.";
   std::string problem;
   api_ = LoadWinFsp(&problem);
   if (api_ == nullptr) return problem;
-  if (GetLogicalDrives() & 1u << ((settings_.mountpoint[0] & ~0x20) - 'A'))
+  if (has_letter && GetLogicalDrives() & 1u << ((settings_.mountpoint[0] & ~0x20) - 'A'))
     return "The drive letter is in use: choose another.";
   worker_ = std::thread([this] { tasks_.Run(); });
   timer_ = std::thread([this] { alarm_.Run(); });

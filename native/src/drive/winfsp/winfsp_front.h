@@ -1,5 +1,5 @@
-// A drive of Windows, through WinFsp's native interface: a network drive at a drive letter, so that Explorer makes no
-// thumbnails and indexes nothing.
+// A drive of Windows, through WinFsp's native interface: a network drive at a drive letter or as a share alone, so
+// that Explorer makes no thumbnails and indexes nothing.
 //
 // What WinFsp's driver does itself: it keeps the share modes and byte-range locks of this machine's programs, by the
 // path that a file was opened by; it refuses names with characters that Windows has none of, matches patterns, and

@@ -13,7 +13,10 @@ export const posixPaths: PathForm = {
   spell: (path) => posix.resolve(path),
   split: (path) => ({ root: "/", names: namesOf(path) }),
   namesOf,
-  letterOf: () => undefined,
+  driveOf: () => undefined,
+  folderAt: () => undefined,
+  whyNoPath: () => undefined,
+  whyNoDrive: () => undefined,
   onDrive: (mountpoint, path) => posix.join(mountpoint, path),
   inVolume: (mountpoint, path) => path.slice(mountpoint.length + 1),
 };

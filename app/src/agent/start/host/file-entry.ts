@@ -1,7 +1,7 @@
 // An entry that is a file of its own: it appears whole, and is Runnel's by a line in it.
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { fromSystemError } from "@runnel/shared/base";
+import { fromSystemError, RunnelError } from "@runnel/shared/base";
 import type { FoundEntry, LoginEntry } from "../login-start.ts";
 
 const OPERATION = "start at login";
@@ -23,7 +23,7 @@ export abstract class FileEntry implements LoginEntry {
       return { text: await readFile(this.place, "utf8") };
     } catch (error) {
       if (isMissing(error)) return undefined;
-      throw fromSystemError(error, OPERATION);
+      throw this.#failure("read", error);
     }
   }
 
@@ -39,7 +39,7 @@ export abstract class FileEntry implements LoginEntry {
       await rename(whole, this.place);
     } catch (error) {
       await rm(whole, { force: true }).catch(() => undefined);
-      throw fromSystemError(error, OPERATION);
+      throw this.#failure("written", error);
     }
   }
 
@@ -47,8 +47,15 @@ export abstract class FileEntry implements LoginEntry {
     try {
       await rm(this.place, { force: true });
     } catch (error) {
-      throw fromSystemError(error, OPERATION);
+      throw this.#failure("removed", error);
     }
+  }
+
+  #failure(done: string, cause: unknown): RunnelError {
+    const { kind } = fromSystemError(cause, OPERATION);
+    const { code = kind } = cause as NodeJS.ErrnoException;
+    const sentence = `${this.place} cannot be ${done} (${code}). Look at it, and at the folders above it.`;
+    return new RunnelError(kind, OPERATION, sentence, { cause });
   }
 }
 
