@@ -46,7 +46,7 @@ interface Sending {
 
 const CHANGES_UNDER_WAY_MAX = 256;
 const SAVES_UNDER_WAY_MAX = 256;
-/** And of those that have files open meanwhile. */
+/** Contents that have files open meanwhile, which are among them. */
 const OPEN_SAVES_UNDER_WAY_MAX = 32;
 /** Size from which on a content holds up only what depends on it. */
 const LARGE_BYTES = 1024 * 1024;
@@ -73,7 +73,7 @@ export class Outbox {
   /** Changes that somebody waits for, as far as they are still to be sent. */
   readonly #waiters = new Set<{ left: Set<Queued>; sent: PromiseWithResolvers<void> }>();
   #savesUnderWay = 0;
-  /** And of those that have files open. */
+  /** Contents that have files open, which are among them. */
   #openSavesUnderWay = 0;
   /** Times until which contents of open files wait, on the boot clock. */
   readonly #lingering = new WeakMap<Save, number>();

@@ -134,7 +134,7 @@ class Checker {
     // own.
     const found = this.truth.commits.filter((each) => each.op === op && each.name === name && during(each));
     const own = found.filter(({ client }) => client === call.client);
-    // What another client did itself may have been the same, long after: a power cut can have taken what this one did.
+    // Another client may have done the same itself, long after: a power cut can have taken what this one did.
     const others = this.times.isAsync === true ? found.filter((each) => !this.isOfOwnCall(each, call)) : found;
     // The first of several: what is held to it may then be held to less than was promised, never to more.
     const taken = own[0] ?? (kind === "rename" ? others[0] : undefined);
