@@ -34,6 +34,9 @@ function valuesOf(text: string, key: string): string[] {
 function problemOf(command: string): string | undefined {
   if (command === "npm ci" || command === "npm test") return undefined;
   if (command === ".ci/run") return existsSync(join(ROOT, command)) ? undefined : "there is no such file";
+  const [, program] = /^npx ([\w-]+)$/.exec(command) ?? [];
+  if (program !== undefined)
+    return existsSync(join(ROOT, "node_modules/.bin", program)) ? undefined : "is no program of a package";
   const [, name = "", rest = ""] = /^npm run ([\w:-]+)(?: -- ([\w -]+))?$/.exec(command) ?? [];
   const script = scripts[name];
   if (script === undefined) return "is no command of package.json";
@@ -50,7 +53,13 @@ describe("workflow files", () => {
   test("are there for Linux, macOS and Windows, and each builds, brings the driver and runs what its system can", () => {
     const commands = Object.fromEntries(FILES.map((name) => [name, valuesOf(textOf(name), "run")]));
     expect(commands).toEqual({
-      "linux.yml": [".ci/run", "npm run setup", "npm run pack -- deb rpm tar container", "npm run test:long"],
+      "linux.yml": [
+        ".ci/run",
+        "npm run setup",
+        "npx install-electron",
+        "npm run pack -- deb rpm tar container desktop appimage",
+        "npm run test:long",
+      ],
       "macos.yml": [
         "npm ci",
         "npm run drive-software",
@@ -84,6 +93,7 @@ describe("workflow files", () => {
     ["npm run pack -- deb snap", "installers/main.ts does not know snap"],
     ["npm run build:all -- win32-arm", "native/build-all.mjs does not know win32-arm"],
     ["echo hello", "is no command of package.json"],
+    ["npx some-electron", "is no program of a package"],
     ["|", "is no command of package.json"],
   ])("%s would be found out", (command, problem) => {
     expect(problemOf(command)).toBe(problem);
