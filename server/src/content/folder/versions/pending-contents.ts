@@ -25,11 +25,11 @@ export interface PendingContent {
 }
 
 /**
- * Bytes in one place, which is no pending version. `temp`: in a staged file, at the offset of the version that it is
- * for.
+ * Bytes in one place: of the data or the staged file of `content`, which is pending, in the file at the offset in that;
+ * or of a version that is in its place, or is being put there.
  */
 export type Piece =
-  | { from: "log"; data: LogPlace; at: number; length: number }
+  | { from: "log"; content: PendingContent; data: LogPlace; at: number; length: number }
   | { from: "temp"; content: PendingContent; at: number; length: number }
   | { from: "version"; version: VersionId; at: number; length: number };
 
@@ -162,11 +162,13 @@ export class PendingContents {
 
   /** `skip`: bytes of the run that come before; `at`: where the part stands in the content. */
   #part(content: PendingContent, run: Run, skip: number, at: number, length: number): Range | Piece {
+    // The name in temp/ may be another file's by now: it is read as any version, from a hold or once it is in place.
+    if (run.from === "temp" && content.isBeingApplied) return { from: "version", version: content.version, at, length };
     if (run.from === "temp") return { from: "temp", content, at, length };
     if (run.from === "log") {
       if (content.data === undefined)
         throw new RunnelError("Corrupt", "read version", "A commit has no data for its runs.");
-      return { from: "log", data: content.data, at: run.at + skip, length };
+      return { from: "log", content, data: content.data, at: run.at + skip, length };
     }
     const older = this.get(run.version);
     const offset = run.offset + skip;

@@ -181,20 +181,8 @@ export class Versions {
     return source;
   }
 
-  async readPiece(piece: Piece, opened: Map<string, FolderVersion>): Promise<Uint8Array | undefined> {
-    if (piece.from === "log") return this.deps.callbacks.readLog(piece.data, piece.at, piece.length);
-    if (piece.from === "temp") return this.#readStaged(piece);
-    return (await this.openOnce(piece.version, opened)).read(piece.at, piece.length);
-  }
-
-  async openOnce(version: VersionId, opened: Map<string, FolderVersion>): Promise<FolderVersion> {
-    const key = versionKey(version);
-    const open = opened.get(key) ?? (await this.open(version));
-    opened.set(key, open);
-    return open;
-  }
-
-  async #readStaged(piece: Piece & { from: "temp" }): Promise<Uint8Array | undefined> {
+  /** Undefined when its content is being put in place by now. */
+  async readStaged(piece: Piece & { from: "temp" }): Promise<Uint8Array | undefined> {
     if (piece.content.isBeingApplied) return undefined;
     return withFile(this.deps.root, stagedPath(piece.content.temp), "read", async (file) => {
       const bytes = await file.read(piece.at, piece.length);
@@ -256,7 +244,7 @@ export class FolderVersion implements OpenVersion {
 
   async #isOlderSettled({ version, at, length }: Piece & { from: "version" }): Promise<boolean> {
     try {
-      return await (await this.#versions.openOnce(version, this.#older)).isSettled(at, length);
+      return await (await this.#openOlder(version)).isSettled(at, length);
     } catch (error) {
       if (!isRunnelError(error)) throw error;
       return false;
@@ -337,7 +325,7 @@ export class FolderVersion implements OpenVersion {
     for (const { offset, length } of ranges) {
       for (const piece of this.#pieces(content, offset, length)) {
         if (piece.from !== "version") continue;
-        const older = await this.#versions.openOnce(piece.version, this.#older);
+        const older = await this.#openOlder(piece.version);
         if (!(await older.secure([{ offset: piece.at, length: piece.length }]))) return false;
       }
     }
@@ -361,7 +349,7 @@ export class FolderVersion implements OpenVersion {
       } else digests.set(await executor.digest([await this.read(offset, length)]), index * DIGEST_BYTES);
     }
     for (const { version, indexes, ranges: there } of older.values()) {
-      const found = await (await this.#versions.openOnce(version, this.#older)).digest(there, executor);
+      const found = await (await this.#openOlder(version)).digest(there, executor);
       for (const [at, index] of indexes.entries())
         digests.set(found.subarray(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES), index * DIGEST_BYTES);
     }
@@ -413,16 +401,33 @@ export class FolderVersion implements OpenVersion {
     return bytes;
   }
 
-  /** A piece; undefined when it may have failed only because the version has been applied meanwhile. */
+  /**
+   * A piece; undefined when it may have failed only because the version, or the one that has it, has been applied
+   * meanwhile.
+   */
   async #pieceOrMoved(content: PendingContent, piece: Piece): Promise<Uint8Array | undefined> {
-    const hasMoved = (): boolean =>
-      content.isBeingApplied || this.#versions.deps.pending.get(this.#version) !== content;
+    const { pending } = this.#versions.deps;
+    const hasMoved = (one: PendingContent): boolean => one.isBeingApplied || pending.get(one.version) !== one;
     try {
-      return await this.#versions.readPiece(piece, this.#older);
+      return await this.#readPiece(piece);
     } catch (error) {
-      if (hasMoved()) return undefined;
+      if (hasMoved(content) || (piece.from !== "version" && hasMoved(piece.content))) return undefined;
       throw error;
     }
+  }
+
+  async #readPiece(piece: Piece): Promise<Uint8Array | undefined> {
+    if (piece.from === "log") return this.#versions.deps.callbacks.readLog(piece.data, piece.at, piece.length);
+    if (piece.from === "temp") return this.#versions.readStaged(piece);
+    return (await this.#openOlder(piece.version)).read(piece.at, piece.length);
+  }
+
+  /** Opened once; it waits for no batch either where this one must not. */
+  async #openOlder(version: VersionId): Promise<FolderVersion> {
+    const key = versionKey(version);
+    const open = this.#older.get(key) ?? (await this.#versions.open(version, this.#isWithinBatch));
+    this.#older.set(key, open);
+    return open;
   }
 
   /**

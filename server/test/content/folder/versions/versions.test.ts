@@ -1,9 +1,11 @@
 // Reading versions while other programs write, rename and append.
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { ROOT_NODE } from "@runnel/shared";
+import { ROOT_NODE, type VersionId } from "@runnel/shared";
 import { inlineExecutor } from "@runnel/native";
 import type { Run } from "../../../../src/meta/meta-store.ts";
 import { openFolderStore } from "../../../../src/content/folder/folder-store.ts";
+import { PendingContents } from "../../../../src/content/folder/versions/pending-contents.ts";
+import { Versions, type VersionsDeps } from "../../../../src/content/folder/versions/versions.ts";
 import { FOLDER, TestVolume, startedVolume } from "../test-volume.ts";
 
 let volume: TestVolume;
@@ -79,6 +81,75 @@ describe("reading", () => {
     await up.close();
   });
 
+  test.each(["before", "after"])(
+    "what copies from a version that is just being put in place is there meanwhile, also when it was committed %s that began",
+    async (when) => {
+      await started();
+      const node = await volume.file(ROOT_NODE, "file", "old");
+      await volume.settle();
+      const staged = await volume.store.stage();
+      await staged.write(0, Buffer.from("0123456789"));
+      await staged.sync(10);
+      let exchanges = 0;
+      volume.disk.delayMs = (operation) => (operation === "rename" && ++exchanges > 0 ? 1000 : 0);
+      const begun = (): Promise<boolean> => volume.clock.runUntil(() => exchanges > 0, 10_000);
+      const whole = { temp: staged.name, runs: [{ from: "temp", length: 10 } as const], sizeBytes: 10 };
+      const { version: seq } = await volume.write(node, "", whole);
+      if (when === "after") expect(await begun()).toBe(true);
+      const edited: Run[] = [
+        { from: "version", version: { node, seq }, offset: 0, length: 4 },
+        { from: "log", at: 0, length: 2 },
+        { from: "version", version: { node, seq }, offset: 6, length: 4 },
+      ];
+      const { version } = await volume.write(node, "ab", { runs: edited, sizeBytes: 10 });
+      expect(await begun()).toBe(true);
+      expect(await volume.readFile("file")).toBe("old");
+      const reading = volume.readVersion(node, version).catch((error: unknown) => error);
+      await volume.settle();
+      expect(await reading).toBe("0123ab6789");
+      expect(await volume.readFile("file")).toBe("0123ab6789");
+    },
+  );
+
+  test("a staged file that is put in place as it is about to be read is found there", async () => {
+    await started();
+    const node = await volume.file(ROOT_NODE, "file", "old");
+    await volume.settle();
+    const staged = await volume.store.stage();
+    await staged.write(0, Buffer.from("0123456789"));
+    await staged.sync(10);
+    let isHeld = true;
+    volume.disk.fault = (operation, path) => {
+      if (operation === "write" && path.includes("temp")) return "NoSpace";
+      return isHeld && operation === "rename" ? "Io" : undefined;
+    };
+    const whole = { temp: staged.name, runs: [{ from: "temp", length: 10 } as const], sizeBytes: 10 };
+    const { version: seq } = await volume.write(node, "", whole);
+    const copied: Run[] = [
+      { from: "version", version: { node, seq }, offset: 2, length: 5 },
+      { from: "log", at: 0, length: 1 },
+    ];
+    const { version } = await volume.write(node, "a", { runs: copied, sizeBytes: 6 });
+    const opened = await volume.store.open({ node, seq: version });
+    // Until it is tried again.
+    await volume.clock.advance(100);
+    isHeld = false;
+    // It is opened long after it was looked for.
+    let opens = 0;
+    volume.disk.delayMs = (operation) => (operation === "open" && opens++ === 0 ? 60_000 : 0);
+    const reading = opened.read(0, 5).catch((error: unknown) => error as Error);
+    await volume.clock.advance(0);
+    expect(opens).toBe(1);
+    await volume.clock.advance(30_000);
+    expect(await volume.readFile("file")).toBe("0123456789");
+    await volume.clock.advance(30_000);
+    expect(await reading).toEqual(new Uint8Array(Buffer.from("23456")));
+    volume.disk.fault = undefined;
+    await volume.settle(30_000);
+    expect(await volume.readFile("file")).toBe("23456a");
+    await opened.close();
+  });
+
   test("takes a write that ends long after its stamp for one, though the tuple was recorded in its midst", async () => {
     await started();
     await volume.writeFile("file", "aaaa");
@@ -149,6 +220,42 @@ describe("reading", () => {
     await volume.other.setStat("renamed", { mode: 0o600 });
     await volume.settle();
     expect(Buffer.from(await opened.read(0, 7)).toString()).toBe("content");
+    await opened.close();
+  });
+
+  test("within a batch nothing waits for a batch, nor does what a version copies from", async () => {
+    await started();
+    const [older, newer] = [
+      { node: 2, seq: 1 },
+      { node: 2, seq: 2 },
+    ];
+    const pending = new PendingContents();
+    pending.add({
+      seq: newer.seq,
+      version: newer,
+      instance: "",
+      sizeBytes: 4,
+      recipe: undefined,
+      runs: [{ from: "version", version: older, offset: 0, length: 4 }],
+      starts: Float64Array.of(0),
+      temp: "",
+      data: undefined,
+      isBeingApplied: false,
+    });
+    // The older one is not where it was, and the batch lasts.
+    const versions = new Versions({
+      pending,
+      meta: {
+        version: async ({ seq }: VersionId) => ({ sizeBytes: 4, place: { at: seq === 2 ? "pending" : "disk" } }),
+      },
+      rows: { placeOf: () => undefined, ofNode: async () => [] },
+      holds: { get: () => undefined },
+      unavailable: () => undefined,
+      hasPending: () => true,
+      steady: () => Promise.withResolvers<void>().promise,
+    } as unknown as VersionsDeps);
+    const opened = await versions.open(newer, true);
+    await expect(opened.read(0, 4)).rejects.toMatchObject({ kind: "Stale" });
     await opened.close();
   });
 });
