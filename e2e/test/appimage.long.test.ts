@@ -158,11 +158,12 @@ describe("the AppImage", () => {
         const entry = readFileSync(join(home, ".local/share/applications/runnel.desktop"), "utf8");
         expect(entry).toContain(`Exec=${image} -- %u`);
       } finally {
-        const ended = once(app, "exit");
+        const ended = app.exitCode === null && app.signalCode === null ? once(app, "exit") : undefined;
         // The one that others of its kind belong to; the runtime waits for it.
         const processes = (await mustRun("ps", ["-u", String(USER), "-o", "pid=,args="])).stdout.split("\n");
         const [main] = processes.filter((line) => line.includes("/electron/electron ") && !line.includes("--type="));
-        process.kill(Number.parseInt(main ?? "", 10), "SIGTERM");
+        if (main === undefined) app.kill("SIGKILL");
+        else process.kill(Number.parseInt(main, 10), "SIGTERM");
         await ended;
         screen.kill("SIGTERM");
       }
