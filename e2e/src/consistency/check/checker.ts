@@ -50,6 +50,8 @@ class Checker {
   private readonly seqs = new Map<Call, number>();
   /** Commits that calls came to, in mode async. */
   private readonly taken = new Set<Committed>();
+  /** The client says that it was refused. */
+  private isTold: (call: Call) => boolean = () => false;
   private readonly verdict: Verdict = { violations: [], checked: 0, close: 0, offline: 0 };
 
   constructor(calls: readonly Call[], truth: Truth, times: Times) {
@@ -60,6 +62,7 @@ class Checker {
 
   run(kept?: Omit<DurabilityDeps, "calls" | "truth" | "isMixed">): Verdict {
     this.eachOnce();
+    if (kept !== undefined) this.isTold = (call) => kept.resting.isRefused(call);
     for (const call of this.calls) {
       if (!isChange(call.kind) || call.outcome !== "ok") continue;
       const seq = this.seqOf(call);
@@ -164,11 +167,29 @@ class Checker {
   }
 
   /** The commit may be that of a program's call that was answered before: no other call came to it. */
-  private isLater(committed: Committed, { kind, path }: Call, at: string): boolean {
+  private isLater(committed: Committed, call: Call, at: string): boolean {
     if (this.taken.has(committed) || !(committed.isBeside || this.isAt(committed, at))) return false;
-    if (kind !== "rename" && kind !== "link") return true;
-    const moved = this.truth.nodesAt(path, committed.seq - 1, committed.seq - 1);
+    if (call.kind !== "rename" && call.kind !== "link") return true;
+    const moved = this.movedBy(call, committed.seq - 1);
     return committed.bindings.some(({ node }) => moved.has(node));
+  }
+
+  /**
+   * Nodes that a rename or link may have been of, which the server has after the commit `seq`: under its old name, or,
+   * where the file got that only on its machine, under the name of before, or beside.
+   */
+  private movedBy({ client, path, began }: Call, seq: number): Set<number> {
+    const there = this.truth.nodesAt(path, seq, seq);
+    const named = this.calls.findLast(
+      (each) =>
+        each.client === client && each.began < began && each.outcome === "ok" && givenOrTaken(each).includes(path),
+    );
+    if (named?.kind !== "rename" || named.toPath !== path) return there;
+    const committed = this.truth.commits.find((each) => each.seq === this.seqs.get(named));
+    if (committed?.isBeside === true)
+      return new Set([...there, ...committed.bindings.flatMap(({ node }) => (node === 0 ? [] : [node]))]);
+    if (committed !== undefined || !this.isTold(named)) return there;
+    return new Set([...there, ...this.movedBy(named, seq)]);
   }
 
   /** The commit was of a name at this path. */
@@ -442,6 +463,13 @@ function areAlike(one: Call, other: Call): boolean {
 function operationOf(kind: Call["kind"]): string {
   if (kind === "create") return "make";
   return kind === "removeTree" ? "remove" : kind;
+}
+
+/** Names that a change gives to a file, or takes. */
+function givenOrTaken({ kind, path, toPath = "" }: Call): string[] {
+  if (kind === "remove") return [path];
+  if (kind === "link") return [toPath];
+  return kind === "rename" ? [path, toPath] : [];
 }
 
 /** The change may have had a part in what is seen. */
