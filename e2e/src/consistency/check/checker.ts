@@ -1,6 +1,6 @@
 // Checks close-to-open ([W14], [W15]): what a program saw is the result of what had returned success before it began,
 // or of something later; and what was told done is in the server's history.
-import { type Call, folderOf, isChange, shown, touches } from "./history.ts";
+import { type Call, folderOf, isChange, wordsOf, touches } from "./history.ts";
 import { type DurabilityDeps, lostContents, pathsSince } from "./durability.ts";
 import { GivenNames } from "./given-names.ts";
 import { type Committed, EMPTY, type Truth, UNKNOWN, sizeOf } from "./truth.ts";
@@ -76,9 +76,9 @@ class Checker {
       if (seq === undefined && this.times.isAsync === true && kept?.resting.isRefused(call) === true) continue;
       if (seq === undefined && (this.isRemovedByOthers(call) || kept?.resting.isHopeless(call) === true)) continue;
       if (seq === undefined)
-        this.verdict.violations.push(`lost: ${shown(call)} returned success, and was never committed`);
+        this.verdict.violations.push(`lost: ${wordsOf(call)} returned success, and was never committed`);
       else if (seq > call.lastSeq && !this.isMixed(call) && this.times.isAsync !== true)
-        this.verdict.violations.push(`early: ${shown(call)} returned success before commit ${seq}, which it came to`);
+        this.verdict.violations.push(`early: ${wordsOf(call)} returned success before commit ${seq}, which it came to`);
       else this.seqs.set(call, seq);
       const wrong = this.names.wrong(call, seq);
       if (wrong !== undefined) this.verdict.violations.push(wrong);
@@ -197,7 +197,7 @@ class Checker {
       if (seq <= flush.lastSeq || this.isReplaced(call, flush.ended)) continue;
       if (!this.isMixed(call) && flush.names?.includes(call.path) !== true)
         this.verdict.violations.push(
-          `not flushed: ${shown(flush)} returned success, and ${shown(call)} was no commit yet`,
+          `not flushed: ${wordsOf(flush)} returned success, and ${wordsOf(call)} was no commit yet`,
         );
     }
   }
@@ -225,13 +225,13 @@ class Checker {
     if (isClose) this.verdict.close += 1;
     if (this.wasSo(call, from)) return;
     const newest = before.find((each) => this.seqs.get(each) === from);
-    const why = newest === undefined ? "" : `; before it ${shown(newest)} was commit ${from}`;
+    const why = newest === undefined ? "" : `; before it ${wordsOf(newest)} was commit ${from}`;
     const others = this.calls.filter(
       (each) => each !== call && each.client === call.client && touches(each, call) && isNear(each, call),
     );
-    const meanwhile = others.length === 0 ? "" : `; around it ${others.map(shown).join(", ")}`;
+    const meanwhile = others.length === 0 ? "" : `; around it ${others.map(wordsOf).join(", ")}`;
     this.verdict.violations.push(
-      `stale or torn: ${shown(call)} saw what was so at no moment of ${from} to ${call.lastSeq}${why}${meanwhile}`,
+      `stale or torn: ${wordsOf(call)} saw what was so at no moment of ${from} to ${call.lastSeq}${why}${meanwhile}`,
     );
   }
 

@@ -1,6 +1,6 @@
 // Says which files the server may have given a name that a program gave one, and checks that such a file is the one
 // that the program saw: with what had been saved in it.
-import { type Call, isChange, shown, touches } from "./history.ts";
+import { type Call, isChange, wordsOf, touches } from "./history.ts";
 import { EMPTY, type Truth } from "./truth.ts";
 
 export interface GivenNamesDeps {
@@ -62,9 +62,9 @@ export class GivenNames {
     if (newest.kind !== "write" || newest.path !== path || outcome !== "ok" || content === EMPTY) return undefined;
     if (isMixed(call) || isMixed(newest)) return undefined;
     if (truth.isUnwritten(node, commit.seq))
-      return `empty: ${shown(call)} was commit ${seq}, before what ${shown(newest)} saved there`;
+      return `empty: ${wordsOf(call)} was commit ${seq}, before what ${wordsOf(newest)} saved there`;
     if (!isAsync || content === undefined || truth.hasHad(node, content, commit.seq)) return undefined;
-    return `theirs: ${shown(call)} was commit ${seq}, of a file that never had what ${shown(newest)} saved there`;
+    return `theirs: ${wordsOf(call)} was commit ${seq}, of a file that never had what ${wordsOf(newest)} saved there`;
   }
 }
 

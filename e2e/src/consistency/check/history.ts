@@ -60,7 +60,7 @@ export function touches(change: Call, seen: Call): boolean {
 }
 
 /** Returns a call as reports name it. */
-export function shown(call: Call): string {
+export function wordsOf(call: Call): string {
   const to = call.toPath === undefined ? "" : ` to ${call.toPath}`;
   const content = call.content === undefined ? "" : ` (${call.content.slice(0, 24)})`;
   return `${call.client} ${call.kind} ${call.path}${to}${content} [${call.began}..${call.ended}]`;
