@@ -202,6 +202,14 @@ test("a conflict copy, whose number is later than that of a save which follows i
   ]);
 });
 
+test("several conflict copies, as a former process left them, go before what follows the first", async () => {
+  const copies = [save(8, 7), save(9, 8)];
+  for (const copy of copies) copy.record = { ...copy.record, copy: {} as NonNullable<Save["record"]["copy"]> };
+  outbox.add({ ...save(3, 5), follows: copies[0] }, change(4, [5]), ...copies);
+  await settle();
+  expect([...prepared.keys()]).toEqual([8, 9]);
+});
+
 test("what becomes a conflict copy behind all that waits leaves the others in their order", async () => {
   const copy = save(2, 7);
   outbox.add(change(1), copy);

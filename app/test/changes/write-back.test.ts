@@ -9,6 +9,7 @@ import { PendingTree } from "../../src/agent/changes/pending-tree.ts";
 import { WriteBack } from "../../src/agent/changes/write-back.ts";
 import { Saves } from "../../src/agent/drive/saving/saves.ts";
 import type { Save } from "../../src/agent/changes/own-change.ts";
+import { hasNoContent } from "../../src/agent/changes/refusal.ts";
 import type { Journal } from "../../src/agent/journal/journal.ts";
 import type { Replica } from "../../src/agent/replica/replica.ts";
 import { openReplica } from "../../src/agent/replica/sqlite-replica.ts";
@@ -245,7 +246,7 @@ test("gives no file's name to one whose only content a power cut took: that says
     start(seed % 2 === 0);
     await machine.clock.advance(2_000);
     expect(sent.map(({ what }) => what)).toEqual(["make"]);
-    expect(refused).toEqual(["file: The server does not have what was saved in new."]);
+    expect(refused).toEqual(["file: The file on the server does not have what was saved in new."]);
     expect(journal.operations().map(({ n }) => n)).toEqual([made]);
     listRoot();
     expect(shown("file")).toBe(5);
@@ -267,10 +268,33 @@ test.each([
     await machine.clock.advance(5_000);
     // The first time it was on its way behind the content already, and failed with it.
     expect(sent.filter(({ what }) => what === "rename").length > 1).toBe(isAgain);
-    expect(refused).toEqual(isAgain ? [] : ["file: The server does not have what was saved in new."]);
+    expect(refused).toEqual(isAgain ? [] : ["file: The file on the server does not have what was saved in new."]);
     expect(shown("file")).toBe(isAgain ? FILE : 5);
   },
 );
+
+test.each([
+  ["it", FILE, true],
+  ["another file", THEIRS, false],
+])("gives a file's name to one whose content has gone into %s at the server: %p", async (_, node, isGiven) => {
+  isConnected = false;
+  await left(MAKE);
+  await leftContent(100);
+  await left(RENAME);
+  await again();
+  answer = new RunnelError("Unreachable", "send", "The line is cut.");
+  const writeBack = start(true);
+  const [content] = changes.saves();
+  if (content === undefined) throw new Error("There is no content.");
+  content.version = { node, seq: BEFORE + 2 };
+  for (const step of ["send", "answer", "settle"] as const) changes.step(content, step);
+  isConnected = true;
+  writeBack.linked(true);
+  await machine.clock.advance(1_000);
+  expect(sent.map(({ what }) => what)).toEqual(isGiven ? ["make", "rename"] : ["make"]);
+  expect(refused).toEqual(isGiven ? [] : ["file: The file on the server does not have what was saved in new."]);
+  expect(shown("file")).toBe(isGiven ? FILE : 5);
+});
 
 test("gives up a file's name, durably, before its content is given up: one on its way once that has failed", async () => {
   for (const isSent of [false, true]) {
@@ -288,9 +312,9 @@ test("gives up a file's name, durably, before its content is given up: one on it
     expect(changes.namedWith(content).map(({ n, state }) => [n, state])).toEqual([
       [renamed, isSent ? "sent" : "recorded"],
     ]);
-    await writeBack.dropNames(content);
+    await writeBack.dropNames(content, hasNoContent(content.record));
     expect(journal.operations().map(({ n }) => n)).toEqual([made]);
-    expect(refused).toEqual(isSent ? [] : ["file: The server does not have what was saved in new."]);
+    expect(refused).toEqual(isSent ? [] : ["file: The file on the server does not have what was saved in new."]);
     expect(shown("file")).toBe(isSent ? FILE : 5);
   }
 });

@@ -138,7 +138,7 @@ export class Outbox {
       this.#bytes += bytes;
     }
     this.#waiting.push(...queued);
-    this.#sort();
+    this.#sort(queued.length);
     this.pump();
   }
 
@@ -392,10 +392,11 @@ export class Outbox {
     return true;
   }
 
-  /** Most come in their order. */
-  #sort(): void {
-    const [one, other] = this.#waiting.slice(-2);
-    if (one !== undefined && other !== undefined && inOrder(one, other) > 0) this.#waiting.sort(inOrder);
+  /** Most come in their order; so many were added. */
+  #sort(added: number): void {
+    const last = this.#waiting.slice(-added - 1);
+    const isInOrder = last.every((each, index) => index === 0 || inOrder(last[index - 1] ?? each, each) <= 0);
+    if (!isInOrder) this.#waiting.sort(inOrder);
   }
 
   #again(): void {

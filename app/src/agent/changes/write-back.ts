@@ -4,7 +4,7 @@
 import type { Change, Clock } from "@runnel/shared";
 import { LIMITS, ROOT_NODE, RunnelError, isRunnelError } from "@runnel/shared";
 import { type TreeOperation, type TreeOperationOf, planOperation } from "@runnel/shared/tree";
-import type { Journal, JournalCommit, JournalOperation } from "../journal/journal.ts";
+import type { Journal, JournalOperation } from "../journal/journal.ts";
 import { nodesIn, withNodes } from "../journal/operation-nodes.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Passages } from "../pauses/passages.ts";
@@ -17,6 +17,7 @@ import type { Queued, Save, TreeChange } from "./own-change.ts";
 import type { OwnChanges } from "./own-changes.ts";
 import type { PendingTree } from "./pending-tree.ts";
 import { foldersOf, givesName, isOnlyContentOf, xattrOf } from "./recorded-changes.ts";
+import { hasNoContent } from "./refusal.ts";
 import type { Making } from "../transfer/send-content.ts";
 import type { Turn } from "../transfer/upload.ts";
 
@@ -383,7 +384,7 @@ export class WriteBack {
     try {
       if (own.record.epoch !== epoch() || instance !== journal.instance)
         throw new RunnelError("Epoch", operation.op, "The volume was made anew.");
-      if (own.content !== undefined && this.#isLost(own.content)) throw hasNoContent(own.content.record);
+      if (own.content !== undefined && this.#isLost(own.content, operation)) throw hasNoContent(own.content.record);
       // Behind a long upload it may be executed when the write lease has run out.
       const asked = this.#asAsked(operation, this.#certainty.isCertain(n) && !this.outbox.hasLongUnderWay);
       const { node, seq } = await operations.sendRecorded(n, asked, timeNs, after);
@@ -414,24 +415,25 @@ export class WriteBack {
   }
 
   /**
-   * Gives up the names that a file got with a content, before that is given up: an empty file is not to take the place
-   * of one that is saved.
+   * Gives up the names that a file got with a content, before that is given up, or becomes another file's: neither an
+   * empty file nor what others have written is to take the place of one that is saved.
    */
-  async dropNames(content: Save): Promise<void> {
+  async dropNames(content: Save, why: RunnelError): Promise<void> {
     const { changes, journal } = this.#deps;
     for (const own of changes.namedWith(content)) {
       // A change on its way fails as its content does, and is given up then.
       await journal.done(own.record.instance, own.n);
       if (own.state === "recorded") changes.step(own, "fail");
-      if (own.state === "unsent") await this.#refused(own, hasNoContent(content.record));
+      if (own.state === "unsent") await this.#refused(own, why);
     }
     this.outbox.pump();
   }
 
-  /** Says whether the server does not have a content in its file, and will not. */
-  #isLost(content: Save): boolean {
+  /** Says whether the server does not have a content in the file that was to get a name with it, and will not. */
+  #isLost(content: Save, { node }: TreeOperation): boolean {
+    const { real } = this.#deps;
     // It lies beside the file, in which others have something else.
-    if (content.record.copy !== undefined) return true;
+    if (real(content.version?.node ?? content.record.node) !== real(node)) return true;
     if (content.version !== undefined) return false;
     return content.state === "settled" || (isGivenUp(content) && !this.outbox.has(content));
   }
@@ -482,12 +484,6 @@ export class WriteBack {
 /** Says whether the server has refused a content, which is kept here. */
 function isGivenUp({ state, failure }: Save): boolean {
   return state === "unsent" && failure !== undefined && !mayPass(failure);
-}
-
-function hasNoContent({ path, copy }: JournalCommit): RunnelError {
-  if (copy !== undefined)
-    return new RunnelError("Lost", "change names", `What was saved in ${copy.of} is kept as ${path}.`);
-  return new RunnelError("Lost", "change names", `The server does not have what was saved in ${path}.`);
 }
 
 /** Says whether the journal has a content which the server does not have yet. */

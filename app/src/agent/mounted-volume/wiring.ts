@@ -184,7 +184,7 @@ export function wire(deps: MountDeps) {
       const why = pauses.why([save.record.node], save.record.path);
       return why ?? (writeBack.outbox.holds(save) ? "It comes after a change of something that is paused." : undefined);
     },
-    dropNames: (save) => writeBack.dropNames(save),
+    dropNames: (save, why) => writeBack.dropNames(save, why),
     transfers: connection.watch.transfers,
     likelyBases,
     epoch: () => lifecycle.epoch,

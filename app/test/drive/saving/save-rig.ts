@@ -63,8 +63,8 @@ export class SaveRig {
   readonly inUse = new Set<string>();
   /** The version that a file has for its programs by its last commit. */
   version = VERSION;
-  /** Contents whose files' names were given up, and how many contents the journal had then. */
-  readonly dropped: { save: Save; pending: number }[] = [];
+  /** Contents whose files' names were given up, and how many contents, and copies, the journal had then. */
+  readonly dropped: { save: Save; pending: number; copies: number }[] = [];
   /** Outcomes of the next requests; the last is repeated. */
   writes: (() => Promise<void>)[] = [async () => undefined];
   makes: (() => Promise<void>)[] = [async () => undefined];
@@ -154,7 +154,11 @@ export class SaveRig {
       contents,
       isQueued: () => false,
       takeSent: (save: Save, sent: SentContent) => this.commits.takeSentLater(save, sent),
-      dropNames: async (save: Save) => void this.dropped.push({ save, pending: journal.pending().length }),
+      dropNames: async (save: Save) => {
+        const pending = journal.pending();
+        const planned = pending.filter(({ copy }) => copy !== undefined);
+        this.dropped.push({ save, pending: pending.length, copies: planned.length });
+      },
     } as unknown as ConstructorParameters<typeof UnsentSaves>[0]);
     const saved = (...call: unknown[]): boolean => {
       this.told.push(call);

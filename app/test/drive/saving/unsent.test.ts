@@ -445,7 +445,7 @@ describe("in mode async, a save of a content that is on its way", () => {
     expect([first.state, isFollowing(second)]).toEqual(["settled", false]);
     expect(rig.journal.pending()).toMatchObject([{ n: second.n, baseVersion: VERSION }]);
     // Before it is ended: after a kill its file must not get a name without it.
-    expect(rig.dropped).toEqual([{ save: first, pending: 2 }]);
+    expect(rig.dropped).toEqual([{ save: first, pending: 2, copies: 0 }]);
     await rig.sendInTurn(second);
     expect(rig.asked.at(-1)).toMatchObject({ n: second.n, base: VERSION, layers: 2 });
     expect(rig.unsent.isEmpty).toBe(true);
@@ -462,6 +462,22 @@ describe("in mode async, a save of a content that is on its way", () => {
     await rig.sendInTurn(second);
     expect(rig.asked.at(-1)).toMatchObject({ n: second.n, node: copy, base: first.version?.seq });
     expect([rig.unsent.isEmpty, rig.names.size]).toEqual([true, 1]);
+  });
+
+  test("[F193] leaves names that its file got to nobody once they are in a copy: before that is recorded", async () => {
+    const { rig, first, second, answer, sent } = await two();
+    rig.states.set(NODE, { ...makeState(NODE, "file", 50), version: 50 });
+    const write = Promise.withResolvers<void>();
+    rig.writes = [() => write.promise];
+    answer.reject(new RunnelError("Stale", "write", "It was changed."));
+    await rig.machine.clock.advance(100);
+    expect(rig.dropped).toEqual([first, second].map((save) => ({ save, pending: 2, copies: 0 })));
+    // It may have got one since: the second is in no copy yet.
+    write.resolve();
+    await sent;
+    expect(rig.dropped.slice(2)).toEqual([{ save: second, pending: 2, copies: 1 }]);
+    await rig.sendInTurn(second);
+    expect(rig.dropped).toHaveLength(3);
   });
 
   test("gives way to the next one, which then follows", async () => {

@@ -1,7 +1,8 @@
 // Checks close-to-open ([W14], [W15]): what a program saw is the result of what had returned success before it began,
 // or of something later; and what was told done is in the server's history.
-import { type Call, folderOf, isChange } from "./history.ts";
-import { type DurabilityDeps, type Resting, lostContents, pathsSince } from "./durability.ts";
+import { type Call, folderOf, isChange, wordsOf, touches } from "./history.ts";
+import { type DurabilityDeps, lostContents, pathsSince } from "./durability.ts";
+import { GivenNames } from "./given-names.ts";
 import { type Committed, EMPTY, type Truth, UNKNOWN, sizeOf } from "./truth.ts";
 
 export interface Verdict {
@@ -33,14 +34,11 @@ interface Times {
   isAsync?: boolean;
 }
 
+type Kept = Omit<DurabilityDeps, "calls" | "truth" | "isMixed">;
+
 /** With `kept` also what lies where at rest is looked at. */
-export function check(
-  calls: readonly Call[],
-  truth: Truth,
-  times: Times,
-  kept?: Omit<DurabilityDeps, "calls" | "truth" | "isMixed">,
-): Verdict {
-  return new Checker(calls, truth, times).run(kept);
+export function check(calls: readonly Call[], truth: Truth, times: Times, kept?: Kept): Verdict {
+  return new Checker(calls, truth, times, kept).run(kept);
 }
 
 class Checker {
@@ -50,15 +48,24 @@ class Checker {
   private readonly seqs = new Map<Call, number>();
   /** Commits that calls came to, in mode async. */
   private readonly taken = new Set<Committed>();
+  private readonly names: GivenNames;
   private readonly verdict: Verdict = { violations: [], checked: 0, close: 0, offline: 0 };
 
-  constructor(calls: readonly Call[], truth: Truth, times: Times) {
+  constructor(calls: readonly Call[], truth: Truth, times: Times, kept: Kept | undefined) {
     this.truth = truth;
     this.calls = calls;
     this.times = times;
+    this.names = new GivenNames({
+      calls,
+      truth,
+      seqs: this.seqs,
+      isAsync: times.isAsync === true,
+      isTold: (call) => kept?.resting.isRefused(call) === true,
+      isMixed: (call) => this.isMixed(call),
+    });
   }
 
-  run(kept?: Omit<DurabilityDeps, "calls" | "truth" | "isMixed">): Verdict {
+  run(kept?: Kept): Verdict {
     this.eachOnce();
     for (const call of this.calls) {
       if (!isChange(call.kind) || call.outcome !== "ok") continue;
@@ -69,11 +76,12 @@ class Checker {
       if (seq === undefined && this.times.isAsync === true && kept?.resting.isRefused(call) === true) continue;
       if (seq === undefined && (this.isRemovedByOthers(call) || kept?.resting.isHopeless(call) === true)) continue;
       if (seq === undefined)
-        this.verdict.violations.push(`lost: ${shown(call)} returned success, and was never committed`);
+        this.verdict.violations.push(`lost: ${wordsOf(call)} returned success, and was never committed`);
       else if (seq > call.lastSeq && !this.isMixed(call) && this.times.isAsync !== true)
-        this.verdict.violations.push(`early: ${shown(call)} returned success before commit ${seq}, which it came to`);
+        this.verdict.violations.push(`early: ${wordsOf(call)} returned success before commit ${seq}, which it came to`);
       else this.seqs.set(call, seq);
-      this.named(call, seq, kept?.resting);
+      const wrong = this.names.wrong(call, seq);
+      if (wrong !== undefined) this.verdict.violations.push(wrong);
     }
     for (const call of this.calls) {
       if (isChange(call.kind) || call.outcome !== "ok") continue;
@@ -84,29 +92,6 @@ class Checker {
     const isMixed = (call: Call): boolean => this.isMixed(call);
     if (kept !== undefined) this.verdict.violations.push(...lostContents({ calls, truth, isMixed, ...kept }));
     return this.verdict;
-  }
-
-  /**
-   * Checks that a file came to a name with what its program had saved in it, if that had been all. Of two calls that
-   * may be the commit nothing can be told.
-   */
-  private named(call: Call, seq: number | undefined, resting: Resting | undefined): void {
-    const { kind, path, client, began } = call;
-    if (this.seqs.keys().some((other) => other !== call && areAlike(other, call))) return;
-    const commit = this.truth.commits.find((each) => each.seq === seq);
-    const node = commit?.bindings.find((binding) => binding.node !== 0)?.node;
-    if ((kind !== "rename" && kind !== "link") || commit === undefined || node === undefined) return;
-    if (!this.truth.isUnwritten(node, commit.seq)) return;
-    const before = this.calls.filter(
-      (each) => each !== call && isChange(each.kind) && each.began < call.ended && touches(each, call),
-    );
-    // The last change of all clients: others may have put another file there.
-    const newest = before.toSorted((one, other) => one.ended - other.ended).at(-1);
-    if (newest?.client !== client || newest.ended > began || resting?.isRefused(newest) === true) return;
-    const isSaved =
-      newest.kind === "write" && newest.path === path && newest.outcome === "ok" && newest.content !== EMPTY;
-    if (isSaved && !this.isMixed(call) && !this.isMixed(newest))
-      this.verdict.violations.push(`empty: ${shown(call)} was commit ${seq}, before what ${shown(newest)} saved there`);
   }
 
   private eachOnce(): void {
@@ -164,10 +149,10 @@ class Checker {
   }
 
   /** The commit may be that of a program's call that was answered before: no other call came to it. */
-  private isLater(committed: Committed, { kind, path }: Call, at: string): boolean {
+  private isLater(committed: Committed, call: Call, at: string): boolean {
     if (this.taken.has(committed) || !(committed.isBeside || this.isAt(committed, at))) return false;
-    if (kind !== "rename" && kind !== "link") return true;
-    const moved = this.truth.nodesAt(path, committed.seq - 1, committed.seq - 1);
+    if (call.kind !== "rename" && call.kind !== "link") return true;
+    const moved = this.names.movedBy(call, committed.seq - 1);
     return committed.bindings.some(({ node }) => moved.has(node));
   }
 
@@ -212,7 +197,7 @@ class Checker {
       if (seq <= flush.lastSeq || this.isReplaced(call, flush.ended)) continue;
       if (!this.isMixed(call) && flush.names?.includes(call.path) !== true)
         this.verdict.violations.push(
-          `not flushed: ${shown(flush)} returned success, and ${shown(call)} was no commit yet`,
+          `not flushed: ${wordsOf(flush)} returned success, and ${wordsOf(call)} was no commit yet`,
         );
     }
   }
@@ -240,13 +225,13 @@ class Checker {
     if (isClose) this.verdict.close += 1;
     if (this.wasSo(call, from)) return;
     const newest = before.find((each) => this.seqs.get(each) === from);
-    const why = newest === undefined ? "" : `; before it ${shown(newest)} was commit ${from}`;
+    const why = newest === undefined ? "" : `; before it ${wordsOf(newest)} was commit ${from}`;
     const others = this.calls.filter(
       (each) => each !== call && each.client === call.client && touches(each, call) && isNear(each, call),
     );
-    const meanwhile = others.length === 0 ? "" : `; around it ${others.map(shown).join(", ")}`;
+    const meanwhile = others.length === 0 ? "" : `; around it ${others.map(wordsOf).join(", ")}`;
     this.verdict.violations.push(
-      `stale or torn: ${shown(call)} saw what was so at no moment of ${from} to ${call.lastSeq}${why}${meanwhile}`,
+      `stale or torn: ${wordsOf(call)} saw what was so at no moment of ${from} to ${call.lastSeq}${why}${meanwhile}`,
     );
   }
 
@@ -432,25 +417,10 @@ class Checker {
   }
 }
 
-function areAlike(one: Call, other: Call): boolean {
-  return (
-    one.client === other.client && one.kind === other.kind && one.path === other.path && one.toPath === other.toPath
-  );
-}
-
 /** Returns the operation that a change comes to. */
 function operationOf(kind: Call["kind"]): string {
   if (kind === "create") return "make";
   return kind === "removeTree" ? "remove" : kind;
-}
-
-/** The change may have had a part in what is seen. */
-function touches(change: Call, seen: Call): boolean {
-  return [change.path, change.toPath].some((path) => {
-    if (path === undefined) return false;
-    if (seen.kind === "list") return folderOf(path) === seen.path || seen.path.startsWith(`${path}/`);
-    return path === seen.path || seen.path.startsWith(`${path}/`);
-  });
 }
 
 /**
@@ -462,10 +432,4 @@ function isNear(other: Call, call: Call): boolean {
 
 function last(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
-}
-
-function shown(call: Call): string {
-  const to = call.toPath === undefined ? "" : ` to ${call.toPath}`;
-  const content = call.content === undefined ? "" : ` (${call.content.slice(0, 24)})`;
-  return `${call.client} ${call.kind} ${call.path}${to}${content} [${call.began}..${call.ended}]`;
 }

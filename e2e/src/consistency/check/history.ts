@@ -50,6 +50,22 @@ export function folderOf(path: string): string {
   return path.slice(0, path.lastIndexOf("/") + 1);
 }
 
+/** The change may have had a part in what is seen. */
+export function touches(change: Call, seen: Call): boolean {
+  return [change.path, change.toPath].some((path) => {
+    if (path === undefined) return false;
+    if (seen.kind === "list") return folderOf(path) === seen.path || seen.path.startsWith(`${path}/`);
+    return path === seen.path || seen.path.startsWith(`${path}/`);
+  });
+}
+
+/** Returns a call as reports name it. */
+export function wordsOf(call: Call): string {
+  const to = call.toPath === undefined ? "" : ` to ${call.toPath}`;
+  const content = call.content === undefined ? "" : ` (${call.content.slice(0, 24)})`;
+  return `${call.client} ${call.kind} ${call.path}${to}${content} [${call.began}..${call.ended}]`;
+}
+
 export class History {
   readonly calls: Call[] = [];
   step = 0;

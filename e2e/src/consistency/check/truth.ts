@@ -170,6 +170,12 @@ export class Truth {
     return lastUpTo(this.versions.get(node), seq)?.version === 0;
   }
 
+  /** Says whether a file had that content at some moment up to that seq. */
+  hasHad(node: number, key: string, seq: number): boolean {
+    const versions = this.versions.get(node) ?? [];
+    return versions.some((each) => each.seq <= seq && this.contents.get(`${node}/${each.version}`) === key);
+  }
+
   /** The content at a path after the commit `seq`: its key, "folder", or undefined where nothing is. */
   at(path: string, seq: number): string | undefined {
     return this.whatAt(this.nodeAt(path, seq), seq);

@@ -12,12 +12,13 @@ import type { Sender, SentContent } from "../../transfer/send-content.ts";
 import type { Session } from "../../wire/session.ts";
 import type { Bases } from "./bases.ts";
 import type { ConflictCopies } from "./conflict-copies.ts";
+import { DroppedNames, type DroppedNamesDeps } from "./dropped-names.ts";
 import { type Saves, isHeld } from "./saves.ts";
 import type { Tree } from "../tree.ts";
 import type { UnsentContents } from "./unsent-contents.ts";
 import { type UnsentItem, isPassing, itemOf, nameOf, wordsOf } from "./unsent-item.ts";
 
-export interface UnsentDeps {
+export interface UnsentDeps extends DroppedNamesDeps {
   tree: Tree;
   changes: OwnChanges;
   session: Session;
@@ -33,8 +34,6 @@ export interface UnsentDeps {
   epoch(): string;
   /** It is sent in its turn among other changes. */
   isQueued(save: Save): boolean;
-  /** Gives up the names that its file got with a content, which is about to be given up. */
-  dropNames(save: Save): Promise<void>;
   /** Takes into the cache what an attempt has sent that no program waited for. */
   takeSent(save: Save, sent: SentContent): Promise<void>;
   /** A content was not saved at the first attempt. */
@@ -53,6 +52,7 @@ const NAMED_MAX = 10;
 
 export class UnsentSaves {
   readonly #deps: UnsentDeps;
+  readonly #droppedNames: DroppedNames;
   /** Contents whose bytes are not, or may not be, what was written; never sent. */
   readonly #damaged: { record: JournalCommit; sentence: string }[];
   #replaying: Promise<void> | undefined;
@@ -61,6 +61,7 @@ export class UnsentSaves {
 
   constructor(deps: UnsentDeps) {
     this.#deps = deps;
+    this.#droppedNames = new DroppedNames(deps);
     const { journal } = deps;
     if (journal.tornBytes > 0)
       deps.problem(
@@ -157,7 +158,7 @@ export class UnsentSaves {
       if (save.state !== "unsent") throw busy(record, "it is being sent just now");
       if (save.file !== 0 || !contents.release(save)) throw busy(record, "a program has it open");
       changes.step(save, "drop");
-      await this.#deps.dropNames(save);
+      await this.#droppedNames.of(save);
       contents.changed(record.node);
       await copies.unmake(record).catch((error: unknown) => log("An empty copy could not be removed.", error));
     }
@@ -279,7 +280,10 @@ export class UnsentSaves {
     const { version } = save;
     if (version === undefined) return true;
     let isRecorded = true;
+    await this.#droppedNames.unlessIn(version.node, save, save);
     await this.#eachNext(save, async (next) => {
+      // Names that its file may have got with it since that one became a copy.
+      await this.#droppedNames.unlessIn(version.node, next, save);
       const { follows: _, ...record } = { ...next.record, node: version.node, baseVersion: version.seq };
       changes.rerecord(next, { ...record, baseOid: bases.find(record)?.oid ?? NO_OID });
       saves.freed(next);
@@ -293,12 +297,12 @@ export class UnsentSaves {
 
   /** Lets saves that hold the content of one that was refused take its place. */
   async #replaceByNext(save: Save): Promise<void> {
-    const { saves, changes, journal, dropNames, log } = this.#deps;
+    const { saves, changes, journal, log } = this.#deps;
     const { node, path, baseVersion, copy } = save.record;
     const own = copy === undefined ? {} : { node, path, baseVersion, copy };
-    if (saves.following(save).length > 0)
-      await dropNames(save).catch((error: unknown) => log("Names could not be given up with a content.", error));
+    if (saves.following(save).length > 0) await this.#droppedNames.of(save);
     await this.#eachNext(save, async (next) => {
+      if (copy !== undefined) await this.#droppedNames.ofCopy(next);
       const { follows: _, ...record } = { ...next.record, ...own };
       try {
         await journal.put(record, true, [save.record]);
@@ -396,6 +400,8 @@ export class UnsentSaves {
   async #plan(save: Save): Promise<void> {
     const { changes, copies, contents, journal } = this.#deps;
     const { node } = save.record;
+    // First: after a kill nobody would know any more with which content a file got a name.
+    await this.#droppedNames.ofCopy(save);
     await copies.plan(save.record, (planned) => changes.rerecord(save, planned));
     await this.#eachNext(save, async (next) => {
       changes.rerecord(next, { ...next.record, follows: save.n });
