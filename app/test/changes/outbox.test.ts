@@ -517,3 +517,25 @@ describe("who waits for some of what is to be sent", () => {
     await Promise.all([expect(sent).rejects.toBe(full), answer(1, full)]);
   });
 });
+
+test.each([
+  ["that are small", 10, 256],
+  ["that have files open meanwhile", 100_000, 32],
+])(
+  "of contents %s (%i bytes) %i are on their way at once, and the next goes when one has been answered",
+  async (_title, sizeBytes, most) => {
+    outbox.add(...Array.from({ length: most + 2 }, (_, at) => save(at + 1, at + 10, sizeBytes)));
+    await settle();
+    expect(prepared.size).toBe(most);
+    await waitForAsked(1);
+    asked[0]?.answer.resolve();
+    await waitForAsked(most + 1);
+    expect(prepared.size).toBe(most + 1);
+  },
+);
+
+/** Each comes after the one before it. */
+async function waitForAsked(count: number): Promise<void> {
+  for (let turn = 0; asked.length < count && turn < 1000; turn++) await settle();
+  expect(asked.length).toBeGreaterThanOrEqual(count);
+}
