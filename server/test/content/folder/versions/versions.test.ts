@@ -81,15 +81,21 @@ describe("reading", () => {
     await up.close();
   });
 
+  /** A file that is to get ten bytes, which are staged. */
+  async function staging() {
+    await started();
+    const node = await volume.file(ROOT_NODE, "file", "old");
+    await volume.settle();
+    const staged = await volume.store.stage();
+    await staged.write(0, Buffer.from("0123456789"));
+    await staged.sync(10);
+    return { node, staged };
+  }
+
   test.each(["before", "after"])(
     "what copies from a version that is just being put in place is there meanwhile, also when it was committed %s that began",
     async (when) => {
-      await started();
-      const node = await volume.file(ROOT_NODE, "file", "old");
-      await volume.settle();
-      const staged = await volume.store.stage();
-      await staged.write(0, Buffer.from("0123456789"));
-      await staged.sync(10);
+      const { node, staged } = await staging();
       let exchanges = 0;
       volume.disk.delayMs = (operation) => (operation === "rename" && ++exchanges > 0 ? 1000 : 0);
       const begun = (): Promise<boolean> => volume.clock.runUntil(() => exchanges > 0, 10_000);
@@ -112,12 +118,7 @@ describe("reading", () => {
   );
 
   test("a staged file that is put in place as it is about to be read is found there", async () => {
-    await started();
-    const node = await volume.file(ROOT_NODE, "file", "old");
-    await volume.settle();
-    const staged = await volume.store.stage();
-    await staged.write(0, Buffer.from("0123456789"));
-    await staged.sync(10);
+    const { node, staged } = await staging();
     let isHeld = true;
     volume.disk.fault = (operation, path) => {
       if (operation === "write" && path.includes("temp")) return "NoSpace";
