@@ -8,6 +8,7 @@ import { cpus, release, totalmem } from "node:os";
 import { parseArgs } from "node:util";
 import type { BenchContext, Benchmark } from "./benchmark.ts";
 import { c2cfsBenchmark } from "./c2cfs.ts";
+import { changesBenchmark } from "./changes.ts";
 import { idleBenchmark } from "./idle.ts";
 import { localBenchmark } from "./local.ts";
 import { mailBenchmark } from "./mail.ts";
@@ -23,6 +24,7 @@ import { SYSTEMS } from "./wan/systems.ts";
 const BENCHMARKS: readonly Benchmark[] = [
   nativeBenchmark,
   localBenchmark,
+  changesBenchmark,
   manyBenchmark,
   idleBenchmark,
   officeBenchmark,

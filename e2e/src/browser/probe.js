@@ -10,7 +10,11 @@
   const canvas = document.createElement("canvas").getContext("2d");
   let moves = [];
   let controls = [];
+  /** What the walk looked at, stop by stop. */
+  const stops = new Set();
+  /** What had the focus in the walk: past the last control the browser may give it to the first between two keys. */
   const reached = new Set();
+  document.addEventListener("focusin", ({ target }) => reached.add(target));
 
   new PerformanceObserver((list) => {
     for (const { value, sources } of list.getEntries()) {
@@ -106,7 +110,7 @@
 
   /** Marks what a mouse can use; nothing is reached yet. */
   function beginWalk() {
-    reached.clear();
+    stops.clear();
     controls = [...document.querySelectorAll(CONTROLS)].filter((element) => {
       const row = element.closest("[role='row']")?.ariaRowIndex ?? "0";
       const isOtherRadio = element.matches("input[type='radio']:not(:checked)");
@@ -114,6 +118,7 @@
     });
     const isOff = document.activeElement === document.body;
     if (!isOff) document.activeElement.blur();
+    reached.clear();
   }
 
   function shown(element) {
@@ -128,8 +133,8 @@
   function stop() {
     const element = document.activeElement;
     if (element === document.body || element === null) return { isNowhere: true, isOld: false, row: 0, faults: [] };
-    const isOld = reached.has(element);
-    reached.add(element);
+    const isOld = stops.has(element);
+    stops.add(element);
     const faults = [];
     const name = nameOf(element);
     if (!shown(element)) faults.push(`${name} does not show that it has the focus`);

@@ -11,7 +11,9 @@ import { FolderLock } from "../folder-lock.ts";
 import { KernelInode, PAGE_BYTES } from "./kernel-inode.ts";
 
 const ENOENT = 2;
+const EIO = 5;
 const ENOSPC = 28;
+const ESTALE = 116;
 const ROOT_ID = 1;
 const AHEAD_PAGES_MAX = 8;
 /** The thread that forgets names gets its turn so late, at times. */
@@ -211,12 +213,20 @@ export class Kernel {
   }
 
   private async make(op: string, args: Asked, pass: () => Promise<RequestResult>): Promise<RequestResult> {
+    if (op !== "create" && (await this.isSentBack(args))) return failed(EIO);
     const sent = this.order;
     const result = await pass();
     if (result.error !== 0) return result;
     const made = this.bind(args.folder, args.name, result, sent);
     if (op === "create" && made.stat !== undefined) this.opened(made.stat.id, args.flags, false);
     return made;
+  }
+
+  /** mkdir and its like look their name up first, and end when that is answered ESTALE (filename_create). */
+  private async isSentBack(args: Asked): Promise<boolean> {
+    const { error, stat } = await this.drive.request("lookup", args);
+    if (stat !== undefined) await this.drive.request("forget", { ...args, id: stat.id, lookups: 1 });
+    return error === ESTALE;
   }
 
   private async remove(args: Asked, pass: () => Promise<RequestResult>): Promise<RequestResult> {

@@ -124,7 +124,8 @@ void DriveCore::OnLostLocked(uint64_t folder, const std::vector<EntryTable::Lost
     }
     const bool kernel_may_hold = item.before.given_until_ms > front_->NowKernelMs();
     KernelNode* kernel_node = kernel_may_hold ? nodes_.Find(item.before.given_id) : nullptr;
-    if (kernel_node != nullptr)
+    // A folder that has only changed keeps its name.
+    if (kernel_node != nullptr && (item.is_rebound || !kernel_node->is_folder))
       ForgetNameLocked(folder, item.name, *kernel_node, item.before.given_until_ms, item.is_rebound);
   }
 }
@@ -135,7 +136,7 @@ void DriveCore::NoteTakenLocked(uint64_t folder, const EntryTable::Lost& lost) {
   const EntryTable::Binding& before = lost.before;
   KernelNode* kernel_node = before.given_until_ms > now_ms ? nodes_.Find(before.given_id) : nullptr;
   if (kernel_node == nullptr) return;
-  const uint64_t mark = MarkStaleLocked(*kernel_node, before.given_until_ms);
+  const uint64_t mark = MarkStaleLocked(*kernel_node, before.given_until_ms, folder, lost.name);
   taken_.push_back({folder, lost.name, before.given_id, before.given_until_ms, mark});
 }
 
@@ -144,8 +145,9 @@ void DriveCore::OnTaken(uint64_t folder, const std::string& name, bool is_done) 
   if (!is_done) return ForgetTakenLocked(folder, name);
   for (const Taken& taken : taken_) {
     KernelNode* kernel_node = taken.folder == folder && taken.name == name ? nodes_.Find(taken.id) : nullptr;
-    if (kernel_node != nullptr && kernel_node->rare().stale_mark == taken.mark)
-      kernel_node->MakeRare().stale_until_ms = 0;
+    if (kernel_node == nullptr) continue;
+    if (kernel_node->is_folder) stale_folders_.End(kernel_node->node, taken.mark);
+    if (kernel_node->rare().stale_mark == taken.mark) kernel_node->MakeRare().stale_until_ms = 0;
   }
 }
 
@@ -159,19 +161,26 @@ void DriveCore::ForgetTakenLocked(uint64_t folder, const std::string& name) {
   });
 }
 
-uint64_t DriveCore::MarkStaleLocked(KernelNode& kernel_node, int64_t until_ms) {
+uint64_t DriveCore::MarkStaleLocked(KernelNode& kernel_node, int64_t until_ms, uint64_t folder,
+                                    const std::string& name) {
+  const uint64_t mark = next_mark_++;
+  const int64_t now_ms = front_->NowKernelMs();
+  if (kernel_node.is_folder) {
+    stale_folders_.Put(kernel_node.node, {mark, until_ms, folder, name}, now_ms);
+    return mark;
+  }
   KernelNode::Rare& rare = kernel_node.MakeRare();
-  rare.stale_mark = next_mark_++;
-  rare.stale_until_ms = std::min(until_ms, front_->NowKernelMs() + kMarkMs);
+  rare.stale_mark = mark;
+  rare.stale_until_ms = std::min(until_ms, now_ms + kMarkMs);
   rare.retry = KernelNode::Rare::Retry::kNone;
-  return rare.stale_mark;
+  return mark;
 }
 
 void DriveCore::ForgetNameLocked(uint64_t folder, const std::string& name, KernelNode& kernel_node, int64_t until_ms,
                                  bool is_stale) {
   uint64_t mark = 0;
   if (is_stale) {
-    mark = MarkStaleLocked(kernel_node, until_ms);
+    mark = MarkStaleLocked(kernel_node, until_ms, folder, name);
     while (!forgotten_.empty() && forgotten_.front().until_ms <= front_->NowKernelMs()) forgotten_.pop_front();
     forgotten_.push_back({folder, name, kernel_node.id, until_ms, mark});
   }

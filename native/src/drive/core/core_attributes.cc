@@ -9,9 +9,9 @@ void DriveCore::GetAttributes(ReplyPtr reply, uint64_t id) {
   std::unique_lock lock(mutex_);
   const int64_t now_ms = front_->NowBootMs();
   KernelNode* kernel_node = nodes_.Find(id);
-  // fstat arrives without its handle, so what is open here is answered as it is open, stale or not.
+  // fstat arrives without its handle, so what is open here is answered as it is open, stale or not, and any folder.
   if (kernel_node == nullptr ||
-      (kernel_node->file == nullptr && IsStaleLocked(*kernel_node, reply->GetCaller().pid, now_ms)))
+      (kernel_node->file == nullptr && IsNameStaleLocked(*kernel_node, reply->GetCaller().pid, now_ms)))
     return Refuse(&lock, reply, Kind::kStale);
   Attributes attributes;
   uint32_t timeout_ms = 0;
@@ -47,7 +47,8 @@ void DriveCore::SetAttributesOf(ReplyPtr reply, uint64_t id, Handle* handle, con
   KernelNode* kernel_node = nodes_.Find(id);
   if (kernel_node == nullptr) return Refuse(&lock, reply, Kind::kStale);
   const FilePtr file = handle != nullptr ? handle->file : kernel_node->file;
-  if (file == nullptr && IsStaleLocked(*kernel_node, reply->GetCaller().pid, front_->NowBootMs()))
+  if (file == nullptr && !IsOpenLocked(*kernel_node) &&
+      IsStaleLocked(*kernel_node, reply->GetCaller().pid, front_->NowBootMs()))
     return Refuse(&lock, reply, Kind::kStale);
   if (set.sets_atime) {
     kernel_node->atime_ns = set.atime_ns;
@@ -182,7 +183,9 @@ void DriveCore::KeepAllocated(uint64_t id, uint64_t size_bytes, uint64_t allocat
 void DriveCore::ReadLink(ReplyPtr reply, uint64_t id) {
   std::unique_lock lock(mutex_);
   KernelNode* kernel_node = nodes_.Find(id);
-  if (kernel_node == nullptr) return Refuse(&lock, reply, Kind::kStale);
+  if (kernel_node == nullptr || IsPathStaleLocked({.node = kernel_node->node}, SecondTries::Step::kReadLink,
+                                                  reply->GetCaller().pid, front_->NowBootMs()))
+    return Refuse(&lock, reply, Kind::kStale);
   const uint64_t node = kernel_node->node;
   const Entry* entry = entries_.FindNode(node);
   if (entry != nullptr && HasLease(front_->NowBootMs())) {

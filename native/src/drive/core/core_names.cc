@@ -14,11 +14,12 @@ void DriveCore::Lookup(ReplyPtr reply, uint64_t folder_id, std::string_view name
   KernelNode* folder = nodes_.Find(folder_id);
   if (folder == nullptr) return Refuse(&lock, reply, Kind::kStale);
   const uint64_t node = folder->node;
+  second_tries_.NoteLooks(reply->GetCaller().pid, front_->NowKernelMs());
   if (HasLease(front_->NowBootMs())) {
     const EntryTable::Found found = entries_.Find(node, name);
     if (found.known == EntryTable::Known::kBound) {
       const EntryAnswer answer = GiveEntryLocked(found, true);
-      NoteLookedUpLocked(answer.id, reply->GetCaller().pid);
+      NoteLookedUpLocked(node, name, answer.id, reply->GetCaller().pid);
       lock.unlock();
       CountNative(Op::kLookup);
       if (!reply->Entry(answer)) UndoLookup(answer.id);
@@ -27,7 +28,7 @@ void DriveCore::Lookup(ReplyPtr reply, uint64_t folder_id, std::string_view name
     if (found.known == EntryTable::Known::kAbsent) {
       lock.unlock();
       CountNative(Op::kLookup);
-      return reply->Error(Kind::kNotFound);
+      return ReplyAbsent(reply, node, std::string(name));
     }
   }
   lock.unlock();
@@ -35,20 +36,83 @@ void DriveCore::Lookup(ReplyPtr reply, uint64_t folder_id, std::string_view name
 }
 
 void DriveCore::AskForEntry(const ReplyPtr& reply, Message message) {
-  auto resume = [this, reply, folder = message.folder, name = message.name](const Answer& answer) {
+  auto resume = [this, reply, op = message.op, folder = message.folder, name = message.name](const Answer& answer) {
+    if (answer.error == Kind::kNotFound && op == Op::kLookup) return ReplyAbsent(reply, folder, name);
     if (answer.error != Kind::kNone) return reply->Error(answer.error);
     ReplyEntry(reply, folder, name);
   };
   AskAgent(reply, std::move(message), std::move(resume));
 }
 
+// Not every system call tries again when its last name is not found (filename_create in fs/namei.c): what makes a name
+// is sent back by the request that follows.
+void DriveCore::ReplyAbsent(const ReplyPtr& reply, uint64_t folder, const std::string& name, int round) {
+  constexpr int kRoundsMax = 32;
+  std::unique_lock lock(mutex_);
+  const int32_t thread = reply->GetCaller().pid;
+  const int64_t now_ms = front_->NowBootMs();
+  Name unknown;
+  const EntryTable::Known elsewhere = FindElsewhereLocked(folder, name, &unknown);
+  if (elsewhere == EntryTable::Known::kUnknown && round < kRoundsMax) {
+    lock.unlock();
+    return AskAgent(reply, {.op = Op::kLookup, .folder = unknown.folder, .name = unknown.name},
+                    [this, reply, folder, name, round](const Answer& answer) {
+                      const bool is_answer = answer.error == Kind::kNone || answer.error == Kind::kNotFound;
+                      if (!is_answer) return reply->Error(answer.error);
+                      ReplyAbsent(reply, folder, name, answer.error == Kind::kNone ? round + 1 : kRoundsMax);
+                    });
+  }
+  // In any case it is a step of a walk that was sent back.
+  const bool is_doubtful = elsewhere == EntryTable::Known::kBound;
+  const SecondTries::Named named{.folder = folder, .name = name};
+  const SecondTries::Answer way =
+      second_tries_.Judge(thread, named, SecondTries::Step::kLookup, is_doubtful, front_->NowKernelMs());
+  if (way == SecondTries::Answer::kSendBack) answered_stale_ms_ = now_ms;
+  Refuse(&lock, reply, way == SecondTries::Answer::kSendBack ? Kind::kStale : Kind::kNotFound);
+}
+
+EntryTable::Known DriveCore::FindPathLocked(uint64_t folder, const std::vector<std::string>& path, Name* at) {
+  for (const std::string& name : path) {
+    const EntryTable::Found found = entries_.Find(folder, name);
+    if (found.known == EntryTable::Known::kUnknown) *at = {folder, name};
+    if (found.known != EntryTable::Known::kBound) return found.known;
+    folder = found.entry->node;
+  }
+  return EntryTable::Known::kBound;
+}
+
+EntryTable::Known DriveCore::FindElsewhereLocked(uint64_t folder, const std::string& name, Name* at) {
+  const int64_t kernel_now_ms = front_->NowKernelMs();
+  if (!stale_folders_.HasAny(kernel_now_ms)) return EntryTable::Known::kAbsent;
+  EntryTable::Known elsewhere = EntryTable::Known::kAbsent;
+  std::vector<std::string> below = {name};
+  for (uint64_t each = folder; each != settings_.root_node;) {
+    for (const StaleFolders::Mark& mark : stale_folders_.MarksOf(each, kernel_now_ms)) {
+      std::vector<std::string> path = {mark.name};
+      path.insert(path.end(), below.rbegin(), below.rend());
+      const EntryTable::Known known = FindPathLocked(mark.parent, path, at);
+      if (known == EntryTable::Known::kBound) return known;
+      if (known == EntryTable::Known::kUnknown) elsewhere = known;
+    }
+    const uint64_t parent = entries_.ParentOf(each);
+    std::string of_each;
+    if (parent == 0 || below.size() == kDeepest || !entries_.NameOf(parent, each, &of_each)) break;
+    below.push_back(std::move(of_each));
+    each = parent;
+  }
+  return elsewhere;
+}
+
 void DriveCore::ReplyEntry(const ReplyPtr& reply, uint64_t folder, const std::string& name) {
   std::unique_lock lock(mutex_);
   const EntryTable::Found found = entries_.Find(folder, name);
-  if (found.known != EntryTable::Known::kBound)
-    return Refuse(&lock, reply, found.known == EntryTable::Known::kAbsent ? Kind::kNotFound : Kind::kIo);
+  if (found.known == EntryTable::Known::kUnknown) return Refuse(&lock, reply, Kind::kIo);
+  if (found.known == EntryTable::Known::kAbsent) {
+    lock.unlock();
+    return ReplyAbsent(reply, folder, name);
+  }
   const EntryAnswer answer = GiveEntryLocked(found, true);
-  NoteLookedUpLocked(answer.id, reply->GetCaller().pid);
+  NoteLookedUpLocked(folder, name, answer.id, reply->GetCaller().pid);
   lock.unlock();
   if (!reply->Entry(answer)) UndoLookup(answer.id);
 }
@@ -91,8 +155,8 @@ void DriveCore::Forget(uint64_t id, uint64_t lookups) {
 void DriveCore::Make(ReplyPtr reply, uint64_t folder_id, std::string_view name, FileType type, uint32_t mode,
                      uint32_t rdev, std::string_view target) {
   if (const Kind error = CheckChange(name); error != Kind::kNone) return reply->Error(error);
-  const uint64_t folder = NodeOf(folder_id);
-  if (folder == 0) return reply->Error(Kind::kStale);
+  const uint64_t folder = FolderToChange(reply, folder_id, name);
+  if (folder == 0) return;
   AskForEntry(reply, {.op = Op::kMake,
                       .folder = folder,
                       .name = std::string(name),
@@ -105,9 +169,15 @@ void DriveCore::Make(ReplyPtr reply, uint64_t folder_id, std::string_view name, 
 void DriveCore::Link(ReplyPtr reply, uint64_t id, uint64_t folder_id, std::string_view name) {
   if (const Kind error = CheckChange(name); error != Kind::kNone) return reply->Error(error);
   std::unique_lock lock(mutex_);
+  const int32_t thread = reply->GetCaller().pid;
+  const int64_t now_ms = front_->NowBootMs();
   KernelNode* source = nodes_.Find(id);
   KernelNode* folder = nodes_.Find(folder_id);
-  if (source == nullptr || folder == nullptr || IsStaleLocked(*source, reply->GetCaller().pid, front_->NowBootMs()))
+  if (source == nullptr || folder == nullptr) return Refuse(&lock, reply, Kind::kStale);
+  const SecondTries::Answer way =
+      JudgeLocked({source->node, folder->node, name, 0, {}}, SecondTries::Step::kLast, thread, now_ms);
+  if (way == SecondTries::Answer::kSendBack ||
+      (way == SecondTries::Answer::kServe && IsNameStaleLocked(*source, thread, now_ms)))
     return Refuse(&lock, reply, Kind::kStale);
   Message message = {.op = Op::kLink, .node = source->node, .folder = folder->node, .name = std::string(name)};
   lock.unlock();
@@ -146,11 +216,11 @@ void DriveCore::OnRemovedHere(const Victim& victim) {
 
 void DriveCore::Remove(ReplyPtr reply, uint64_t folder_id, std::string_view name, bool is_folder) {
   if (const Kind error = CheckChange(name); error != Kind::kNone) return reply->Error(error);
+  const uint64_t folder = FolderToChange(reply, folder_id, name);
+  if (folder == 0) return;
+  Message message = {.op = Op::kRemove, .folder = folder, .name = std::string(name), .is_folder = is_folder};
   std::unique_lock lock(mutex_);
-  KernelNode* folder = nodes_.Find(folder_id);
-  if (folder == nullptr) return Refuse(&lock, reply, Kind::kStale);
-  Message message = {.op = Op::kRemove, .folder = folder->node, .name = std::string(name), .is_folder = is_folder};
-  const Victim victim = FindVictimLocked(folder->node, name);
+  const Victim victim = FindVictimLocked(folder, name);
   lock.unlock();
   const Message taken = message;
   AskAgent(reply, std::move(message), [this, reply, victim, taken](const Answer& answer) {
@@ -167,7 +237,11 @@ void DriveCore::Rename(ReplyPtr reply, uint64_t folder_id, std::string_view name
   std::unique_lock lock(mutex_);
   KernelNode* folder = nodes_.Find(folder_id);
   KernelNode* to_folder = nodes_.Find(to_folder_id);
-  if (folder == nullptr || to_folder == nullptr) return Refuse(&lock, reply, Kind::kStale);
+  const int32_t thread = reply->GetCaller().pid;
+  if (folder == nullptr || to_folder == nullptr ||
+      IsPathStaleLocked({0, folder->node, name, to_folder->node, to_name}, SecondTries::Step::kLast, thread,
+                        front_->NowBootMs()))
+    return Refuse(&lock, reply, Kind::kStale);
   Message message = {.op = Op::kRename,
                      .folder = folder->node,
                      .name = std::string(name),

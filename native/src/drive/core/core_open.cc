@@ -97,13 +97,17 @@ DriveCore::Try DriveCore::TakeTryLocked(uint64_t id, int32_t thread, int64_t now
 }
 
 void DriveCore::NoteAskedLocked(uint64_t id, int32_t thread, int64_t now_ms) {
+  const KernelNode* kernel_node = nodes_.Find(id);
+  second_tries_.NoteSentBack(thread, kernel_node == nullptr ? 0 : kernel_node->node, front_->NowKernelMs());
   if (thread == 0) return;
   if (asked_.size() >= kAskedMax)
     std::erase_if(asked_, [now_ms](const auto& each) { return each.second.until_ms <= now_ms; });
   if (asked_.size() < kAskedMax) asked_[thread] = {id, now_ms + kRetryOpenMs};
 }
 
-void DriveCore::NoteLookedUpLocked(uint64_t id, int32_t thread) {
+void DriveCore::NoteLookedUpLocked(uint64_t folder, std::string_view name, uint64_t id, int32_t thread) {
+  const KernelNode* found = nodes_.Find(id);
+  if (found != nullptr) second_tries_.NoteFound(thread, folder, name, found->node, front_->NowKernelMs());
   const auto at = asked_.find(thread);
   if (at != asked_.end()) at->second = {id, front_->NowBootMs() + kRetryOpenMs};
 }
@@ -114,11 +118,17 @@ void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
   const int64_t now_ms = front_->NowBootMs();
   KernelNode* kernel_node = nodes_.Find(id);
   const int32_t thread = reply->GetCaller().pid;
-  const Try which = TakeTryLocked(id, thread, now_ms);
-  if (kernel_node == nullptr || (which != Try::kSecond && IsStaleLocked(*kernel_node, thread, now_ms))) {
+  Try which = TakeTryLocked(id, thread, now_ms);
+  SecondTries::Answer way = SecondTries::Answer::kServe;
+  if (kernel_node != nullptr && which != Try::kSecond)
+    way = JudgeLocked({.node = kernel_node->node}, SecondTries::Step::kLast, thread, now_ms);
+  if (way == SecondTries::Answer::kServeSecond) which = Try::kSecond;
+  if (kernel_node == nullptr || way == SecondTries::Answer::kSendBack ||
+      (which != Try::kSecond && IsNameStaleLocked(*kernel_node, thread, now_ms))) {
     NoteAskedLocked(id, thread, now_ms);
     return Refuse(&lock, reply, Kind::kStale);
   }
+  if (which == Try::kSecond) second_tries_.NoteServed(thread);
   OpenWith(std::move(lock), reply, id, flags, which);
 }
 
@@ -193,8 +203,8 @@ void DriveCore::OnOpened(const ReplyPtr& reply, uint64_t id, int flags, Try whic
 
 void DriveCore::Create(ReplyPtr reply, uint64_t folder_id, std::string_view name, uint32_t mode, int flags) {
   if (const Kind error = CheckChange(name); error != Kind::kNone) return reply->Error(error);
-  const uint64_t node = NodeOf(folder_id);
-  if (node == 0) return reply->Error(Kind::kStale);
+  const uint64_t node = FolderToChange(reply, folder_id, name);
+  if (node == 0) return;
   Message message = {.op = Op::kCreate,
                      .folder = node,
                      .name = std::string(name),

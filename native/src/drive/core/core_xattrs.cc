@@ -98,7 +98,7 @@ void DriveCore::ChangeXattr(const ReplyPtr& reply, uint64_t id, std::string_view
   std::unique_lock lock(mutex_);
   KernelNode* kernel_node = nodes_.Find(id);
   if (kernel_node == nullptr ||
-      (kernel_node->file == nullptr && IsStaleLocked(*kernel_node, reply->GetCaller().pid, front_->NowBootMs())))
+      (!IsOpenLocked(*kernel_node) && IsStaleLocked(*kernel_node, reply->GetCaller().pid, front_->NowBootMs())))
     return Refuse(&lock, reply, Kind::kStale);
   message.op = Op::kSetxattr;
   message.node = kernel_node->node;

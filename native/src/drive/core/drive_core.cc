@@ -62,10 +62,14 @@ void DriveCore::Refuse(std::unique_lock<std::mutex>* lock, const ReplyPtr& reply
   reply->Error(error);
 }
 
-uint64_t DriveCore::NodeOf(uint64_t id) {
-  std::lock_guard lock(mutex_);
-  const KernelNode* kernel_node = nodes_.Find(id);
-  return kernel_node == nullptr ? 0 : kernel_node->node;
+uint64_t DriveCore::FolderToChange(const ReplyPtr& reply, uint64_t id, std::string_view name) {
+  std::unique_lock lock(mutex_);
+  const KernelNode* folder = nodes_.Find(id);
+  if (folder != nullptr && !IsPathStaleLocked({.folder = folder->node, .name = name}, SecondTries::Step::kLast,
+                                              reply->GetCaller().pid, front_->NowBootMs()))
+    return folder->node;
+  Refuse(&lock, reply, Kind::kStale);
+  return 0;
 }
 
 Kind DriveCore::CheckName(std::string_view name) {
@@ -89,7 +93,7 @@ bool DriveCore::IsShared(const File& file) { return file.writers > 0 || file.is_
 // Returns true when a request by id reached a binding that has changed and that the kernel may still hold: it is to
 // look the name up again. So it is where the kernel may have found the name itself and the lease is over under which it
 // was given: the machine slept, or the connection was lost.
-bool DriveCore::IsStaleLocked(KernelNode& kernel_node, int32_t thread, int64_t now_ms) {
+bool DriveCore::IsNameStaleLocked(KernelNode& kernel_node, int32_t thread, int64_t now_ms) {
   const int64_t stale_until_ms = kernel_node.rare().stale_until_ms;
   const int64_t until_ms = HasLease(now_ms) ? stale_until_ms : std::max(stale_until_ms, kernel_node.named_until_ms);
   if (until_ms <= front_->NowKernelMs() || kernel_node.rare().retry == KernelNode::Rare::Retry::kLookedUp) return false;
@@ -98,6 +102,45 @@ bool DriveCore::IsStaleLocked(KernelNode& kernel_node, int32_t thread, int64_t n
   answered_stale_ms_ = now_ms;
   NoteAskedLocked(kernel_node.id, thread, now_ms);
   return true;
+}
+
+bool DriveCore::IsStaleLocked(KernelNode& kernel_node, int32_t thread, int64_t now_ms) {
+  const SecondTries::Answer answer = JudgeLocked({.node = kernel_node.node}, SecondTries::Step::kLast, thread, now_ms);
+  if (answer == SecondTries::Answer::kSendBack) NoteAskedLocked(kernel_node.id, thread, now_ms);
+  if (answer != SecondTries::Answer::kServe) return answer == SecondTries::Answer::kSendBack;
+  return !kernel_node.is_folder && IsNameStaleLocked(kernel_node, thread, now_ms);
+}
+
+SecondTries::Answer DriveCore::JudgeLocked(const SecondTries::Named& named, SecondTries::Step step, int32_t thread,
+                                           int64_t now_ms) {
+  const int64_t kernel_now_ms = front_->NowKernelMs();
+  const bool may_outlive_lease = kernel_now_ms < folders_named_until_ms_ && !HasLease(now_ms);
+  if (!may_outlive_lease && !stale_folders_.HasAny(kernel_now_ms) && second_tries_.IsEmpty())
+    return SecondTries::Answer::kServe;
+  bool is_doubtful = may_outlive_lease;
+  for (const uint64_t node : {named.node, named.folder, named.to_folder})
+    is_doubtful = is_doubtful || (node != 0 && IsBelowStaleLocked(node, kernel_now_ms));
+  const SecondTries::Answer answer = second_tries_.Judge(thread, named, step, is_doubtful, kernel_now_ms);
+  if (answer == SecondTries::Answer::kSendBack) answered_stale_ms_ = now_ms;
+  return answer;
+}
+
+bool DriveCore::IsOpenLocked(const KernelNode& kernel_node) const {
+  return kernel_node.file != nullptr ||
+         std::any_of(folder_handles_.begin(), folder_handles_.end(),
+                     [&kernel_node](const FolderHandle* each) { return each->id == kernel_node.id; });
+}
+
+bool DriveCore::IsBelowStaleLocked(uint64_t node, int64_t kernel_now_ms) {
+  const Entry* entry = entries_.FindNode(node);
+  // A file with several names may have been found in any of their folders.
+  bool is_known = entry != nullptr && (entry->type == FileType::kFolder || entry->nlink == 1);
+  for (size_t depth = 0; is_known && node != settings_.root_node; ++depth) {
+    if (stale_folders_.Has(node, kernel_now_ms)) return true;
+    node = entries_.ParentOf(node);
+    is_known = node != 0 && depth < kDeepest;
+  }
+  return !is_known && stale_folders_.HasAny(kernel_now_ms);
 }
 
 void DriveCore::ReplyStale(const ReplyPtr& reply) {
@@ -117,6 +160,15 @@ uint32_t DriveCore::TimeoutLocked(const Entry& entry, const KernelNode& kernel_n
     return 0;
   if (kernel_node.rare().stale_until_ms > front_->NowKernelMs()) return 0;
   if (kernel_node.file != nullptr && IsShared(*kernel_node.file)) return 0;
+  return WithinLease(now_ms);
+}
+
+uint32_t DriveCore::FolderNameTimeoutLocked(uint64_t node, int64_t changed_ms, int64_t now_ms) const {
+  const bool is_stale = stale_folders_.Has(node, front_->NowKernelMs());
+  return is_stale || now_ms - changed_ms < kJustChangedMs ? 0 : WithinLease(now_ms);
+}
+
+uint32_t DriveCore::WithinLease(int64_t now_ms) const {
   const int64_t left_ms = lease_until_ms_.load(std::memory_order_acquire) - now_ms;
   return static_cast<uint32_t>(std::clamp<int64_t>(left_ms, 0, settings_.kernel_timeout_ms));
 }
@@ -181,8 +233,10 @@ EntryAnswer DriveCore::GiveEntryLocked(const EntryTable::Found& found, bool is_l
   answer.attributes = AttributesLocked(*kernel_node, &entry);
   kernel_node->atime_ns = answer.attributes.atime_ns;
   answer.attribute_timeout_ms = TimeoutLocked(entry, *kernel_node, found.binding->changed_ms, now_ms);
-  // A folder's attributes may be kept, since every path through it has its permissions checked; its name may not.
-  answer.entry_timeout_ms = entry.type == FileType::kFolder ? 0 : answer.attribute_timeout_ms;
+  kernel_node->is_folder = entry.type == FileType::kFolder;
+  answer.entry_timeout_ms = kernel_node->is_folder
+                                ? FolderNameTimeoutLocked(entry.node, found.binding->changed_ms, now_ms)
+                                : answer.attribute_timeout_ms;
   kernel_node->Give(kernel_node->file != nullptr ? kernel_node->file->GetState().version : entry.version,
                     answer.attributes.size_bytes);
   const int64_t kernel_now_ms = front_->NowKernelMs();
@@ -190,7 +244,8 @@ EntryAnswer DriveCore::GiveEntryLocked(const EntryTable::Found& found, bool is_l
   if (answer.entry_timeout_ms > 0) {
     found.binding->given_until_ms = kernel_now_ms + answer.entry_timeout_ms + KernelNode::kRoundingMs;
     found.binding->given_id = kernel_node->id;
-    kernel_node->named_until_ms = found.binding->given_until_ms;
+    int64_t& named_until_ms = kernel_node->is_folder ? folders_named_until_ms_ : kernel_node->named_until_ms;
+    named_until_ms = std::max(named_until_ms, found.binding->given_until_ms);
   }
   return answer;
 }
@@ -232,7 +287,6 @@ void DriveCore::Invalidated(uint64_t id, uint64_t mark) {
 }
 
 bool DriveCore::PathOf(uint64_t folder, std::vector<std::string>* names) {
-  constexpr size_t kDeepest = 1024;
   names->clear();
   std::lock_guard lock(mutex_);
   while (folder != settings_.root_node) {

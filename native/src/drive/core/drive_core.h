@@ -35,6 +35,8 @@
 #include "src/drive/tables/kernel_nodes.h"
 #include "src/drive/tables/last_read.h"
 #include "src/drive/tables/request_table.h"
+#include "src/drive/tables/second_tries.h"
+#include "src/drive/tables/stale_folders.h"
 
 namespace runnel::drive {
 
@@ -171,6 +173,7 @@ class DriveCore {
  private:
   using Resume = std::function<void(const Answer&)>;
 
+  static constexpr size_t kDeepest = 1024;         // folders of a path
   static constexpr int64_t kJustChangedMs = 2000;  // names that changed so lately get none
   static constexpr int64_t kMarkMs = 1000;
   // The longest time between a program's finding a name and its request by id; it may lose its processor there.
@@ -187,8 +190,8 @@ class DriveCore {
   // Methods whose name ends in "Locked" need mutex_.
   static Kind CheckName(std::string_view name);
   Kind CheckChange(std::string_view name) const { return settings_.is_read_only ? Kind::kReadOnly : CheckName(name); }
-  // The node of a kernel id; 0 when the kernel has forgotten it.
-  uint64_t NodeOf(uint64_t id);
+  // The node of a folder in which something is to change; 0 when the request has been answered ESTALE.
+  uint64_t FolderToChange(const ReplyPtr& reply, uint64_t id, std::string_view name);
   // Answers an error, under no lock.
   static void Refuse(std::unique_lock<std::mutex>* lock, const ReplyPtr& reply, Kind error);
   static bool IsShared(const File& file);
@@ -196,15 +199,42 @@ class DriveCore {
   // Answers ESTALE: the kernel looks the name up again, once.
   void ReplyStale(const ReplyPtr& reply);
   bool IsStaleLocked(KernelNode& kernel_node, int32_t thread, int64_t now_ms);
+  // So because of the name of a file itself.
+  bool IsNameStaleLocked(KernelNode& kernel_node, int32_t thread, int64_t now_ms);
+  // True when a request names a folder, or something in one, that the kernel may have found by a name which leads
+  // elsewhere now: it is to walk the path anew, once.
+  bool IsPathStaleLocked(const SecondTries::Named& named, SecondTries::Step step, int32_t thread, int64_t now_ms) {
+    return JudgeLocked(named, step, thread, now_ms) == SecondTries::Answer::kSendBack;
+  }
+  SecondTries::Answer JudgeLocked(const SecondTries::Named& named, SecondTries::Step step, int32_t thread,
+                                  int64_t now_ms);
+  // True when the node may have been reached by a stale name.
+  bool IsBelowStaleLocked(uint64_t node, int64_t kernel_now_ms);
+  // Answers that a name is absent, unless the kernel looks for it in a folder that it has found by a stale name, and it
+  // is where that name leads now.
+  void ReplyAbsent(const ReplyPtr& reply, uint64_t folder, const std::string& name, int round = 0);
+  // Follows a path below a folder; `at` has the first name that is not known.
+  struct Name {
+    uint64_t folder = 0;
+    std::string name;
+  };
+  EntryTable::Known FindPathLocked(uint64_t folder, const std::vector<std::string>& path, Name* at);
+  // The same for a name in a folder, by each stale name that may have led there.
+  EntryTable::Known FindElsewhereLocked(uint64_t folder, const std::string& name, Name* at);
+  // An open folder, or file, is asked about without its handle.
+  bool IsOpenLocked(const KernelNode& kernel_node) const;
   // Try of a thread that a request is, when the first was answered ESTALE: the kernel makes two.
   enum class Try : uint8_t { kFirst, kPerhapsSecond, kSecond };
   // Asked once for each request: it forgets.
   Try TakeTryLocked(uint64_t id, int32_t thread, int64_t now_ms);
   void NoteAskedLocked(uint64_t id, int32_t thread, int64_t now_ms);
   // Renews what was noted, since the thread may have been given another node than the one for which it was sent back.
-  void NoteLookedUpLocked(uint64_t id, int32_t thread);
-  // The time that the kernel may keep attributes, and a name unless it is a folder's.
+  void NoteLookedUpLocked(uint64_t folder, std::string_view name, uint64_t id, int32_t thread);
+  // The time that the kernel may keep attributes, and a file's name.
   uint32_t TimeoutLocked(const Entry& entry, const KernelNode& kernel_node, int64_t changed_ms, int64_t now_ms) const;
+  // The time that it may keep a folder's name, which has nothing to do with the folder's attributes.
+  uint32_t FolderNameTimeoutLocked(uint64_t node, int64_t changed_ms, int64_t now_ms) const;
+  uint32_t WithinLease(int64_t now_ms) const;
   // Attributes of what is open there, or of `known`.
   Attributes AttributesLocked(const KernelNode& kernel_node, const Entry* known) const;
   EntryAnswer GiveEntryLocked(const EntryTable::Found& found, bool is_lookup);
@@ -228,8 +258,9 @@ class DriveCore {
   // answered ESTALE.
   void ForgetNameLocked(uint64_t folder, const std::string& name, KernelNode& kernel_node, int64_t until_ms,
                         bool is_stale);
-  // Answers requests by that id ESTALE, until then or for kMarkMs. Returns the mark.
-  uint64_t MarkStaleLocked(KernelNode& kernel_node, int64_t until_ms);
+  // Answers requests by that id, or below a folder, ESTALE until then; of a file, for kMarkMs at most. Returns the
+  // mark.
+  uint64_t MarkStaleLocked(KernelNode& kernel_node, int64_t until_ms, uint64_t folder, const std::string& name);
   // A name that a program of this mount takes away, which the kernel may hold until it has the answer. It is stale at
   // once: another client may have taken it away in the same moment, and this change be refused.
   void NoteTakenLocked(uint64_t folder, const EntryTable::Lost& lost);
@@ -321,6 +352,10 @@ class DriveCore {
   std::mutex mutex_;
   EntryTable entries_;
   KernelNodes nodes_;
+  StaleFolders stale_folders_;
+  SecondTries second_tries_;
+  // The kernel may know the name of some folder until then, on its clock.
+  int64_t folders_named_until_ms_ = 0;
   ContentTable contents_;
   HeldXattrs held_xattrs_;
   LastRead last_read_;

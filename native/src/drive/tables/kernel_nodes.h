@@ -24,7 +24,7 @@ struct KernelNode {
     bool has_pages = false;
     uint64_t pages_version = 0;
     // The name it was found under is bound to something else, and the kernel may not know it before this moment on its
-    // clock.
+    // clock. Not of a folder: see StaleFolders.
     int64_t stale_until_ms = 0;
     uint64_t stale_mark = 0;
     // A request by id was answered ESTALE (kAsked); the kernel has looked the name up again (kLookedUp): its next OPEN
@@ -54,6 +54,7 @@ struct KernelNode {
   uint64_t given_version = 0;  // whose size and times the kernel was last told: see Give
   uint64_t given_bytes = 0;    // that version's size
   enum class Told : uint8_t { kNothing, kOneSize, kSeveral } told = Told::kNothing;
+  bool is_folder = false;  // known once it was given
   // On the kernel's clock. It may answer stat, and find the node under a name it was given, itself until then.
   int64_t attributes_until_ms = 0;
   int64_t named_until_ms = 0;
