@@ -123,7 +123,7 @@ class World {
     return this.states.length - 1;
   }
 
-  /** What another client does, and what happens to the agent. */
+  /** Does what another client does, and what happens to the agent. */
   private async move(): Promise<void> {
     const { fake, random } = this;
     while (!this.isOver) {
@@ -177,7 +177,7 @@ class World {
     return text;
   }
 
-  /** Of a file that only some of the folders have: that it is not there, of the others. */
+  /** Reads a file that only some of the folders have; "none" where it is not there. */
   private async readOnly(program: Program, path: string): Promise<string> {
     try {
       return await this.read(program, `${path}/only`);

@@ -10,9 +10,9 @@
   const canvas = document.createElement("canvas").getContext("2d");
   let moves = [];
   let controls = [];
-  /** What the walk looked at, stop by stop. */
+  /** Elements that the walk looked at, stop by stop. */
   const stops = new Set();
-  /** What had the focus in the walk: past the last control the browser may give it to the first between two keys. */
+  /** Elements that had the focus: past the last control the browser may give it to the first between two keys. */
   const reached = new Set();
   document.addEventListener("focusin", ({ target }) => reached.add(target));
 

@@ -44,8 +44,8 @@ void DriveCore::AskForEntry(const ReplyPtr& reply, Message message) {
   AskAgent(reply, std::move(message), std::move(resume));
 }
 
-// Not every system call tries again when its last name is not found (filename_create in fs/namei.c): what makes a name
-// is sent back by the request that follows.
+// Some system calls do not try again when their last name is not found (filename_create in fs/namei.c): what makes a
+// name is sent back by the request that follows.
 void DriveCore::ReplyAbsent(const ReplyPtr& reply, uint64_t folder, const std::string& name, int round) {
   constexpr int kRoundsMax = 32;
   std::unique_lock lock(mutex_);
@@ -62,7 +62,7 @@ void DriveCore::ReplyAbsent(const ReplyPtr& reply, uint64_t folder, const std::s
                       ReplyAbsent(reply, folder, name, answer.error == Kind::kNone ? round + 1 : kRoundsMax);
                     });
   }
-  // In any case it is a step of a walk that was sent back.
+  // It may be a step of a walk that was sent back.
   const bool is_doubtful = elsewhere == EntryTable::Known::kBound;
   const SecondTries::Named named{.folder = folder, .name = name};
   const SecondTries::Answer way =

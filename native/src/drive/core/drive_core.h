@@ -199,7 +199,7 @@ class DriveCore {
   // Answers ESTALE: the kernel looks the name up again, once.
   void ReplyStale(const ReplyPtr& reply);
   bool IsStaleLocked(KernelNode& kernel_node, int32_t thread, int64_t now_ms);
-  // So because of the name of a file itself.
+  // Tells the same of the name of a file itself.
   bool IsNameStaleLocked(KernelNode& kernel_node, int32_t thread, int64_t now_ms);
   // True when a request names a folder, or something in one, that the kernel may have found by a name which leads
   // elsewhere now: it is to walk the path anew, once.
