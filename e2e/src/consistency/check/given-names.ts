@@ -64,7 +64,18 @@ export class GivenNames {
     if (truth.isUnwritten(node, commit.seq))
       return `empty: ${wordsOf(call)} was commit ${seq}, before what ${wordsOf(newest)} saved there`;
     if (!isAsync || content === undefined || truth.hasHad(node, content, commit.seq)) return undefined;
+    if (this.hadBeenTheirs(call, node, content)) return undefined;
     return `theirs: ${wordsOf(call)} was commit ${seq}, of a file that never had what ${wordsOf(newest)} saved there`;
+  }
+
+  /**
+   * Says whether what a program had saved under a name was committed before the call was answered, into another file,
+   * as a conflict copy is, while the name was this one's: the drive had it there by then.
+   */
+  private hadBeenTheirs({ path, client, ended }: Call, node: number, key: string): boolean {
+    const { truth } = this.parts;
+    const saved = truth.commits.find((each) => each.client === client && each.content?.key === key);
+    return saved !== undefined && saved.step <= ended && truth.nodesAt(path, saved.seq, saved.seq).has(node);
   }
 }
 

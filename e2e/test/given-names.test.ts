@@ -1,0 +1,93 @@
+// Holds the checker of the simulation to what it says of names in mode async: it notices a name that went to another
+// file than its program was told of, and finds nothing wrong with one of what was there by then. Runs are judged in
+// consistency.test.ts.
+import { expect, test } from "@jest/globals";
+import { check } from "../src/consistency/index.ts";
+import type { Call } from "../src/consistency/check/history.ts";
+import { type Committed, Truth } from "../src/consistency/check/truth.ts";
+
+const CLIENT = "client0";
+const [ROOT, THEIRS, COPY] = [1, 2, 3];
+const [BEFORE, SAVED] = ["5:before", "7:saved"];
+
+type Change = Pick<Committed, "step" | "op"> & Partial<Committed>;
+
+/** Commits in that order, the first as number 1. */
+function truthOf(changes: readonly Change[]): Truth {
+  const truth = new Truth(() => CLIENT);
+  for (const [index, change] of changes.entries()) {
+    const none = { n: 0, isStep: false, name: "", isBeside: false, bindings: [], nodes: [] };
+    truth.take({ ...none, instance: "i", client: CLIENT, atMs: change.step, seq: index + 1, ...change });
+  }
+  return truth;
+}
+
+function made(name: string, node: number, step: number): Change {
+  return {
+    step,
+    op: "make",
+    name,
+    bindings: [{ folder: ROOT, name, node }],
+    nodes: [{ node, isFile: true, version: 0 }],
+  };
+}
+
+function written(node: number, version: number, key: string, step: number): Change {
+  const content = { node, version, key, over: { node, version: 0 } };
+  return { step, op: "write", nodes: [{ node, isFile: true, version }], content };
+}
+
+function renamed(node: number, version: number, step: number): Change {
+  const bindings = [
+    { folder: ROOT, name: "a", node: 0 },
+    { folder: ROOT, name: "b", node },
+  ];
+  return { step, op: "rename", name: "b", bindings, nodes: [{ node, isFile: true, version }] };
+}
+
+function call(kind: Call["kind"], began: number, ended: number, more: Partial<Call>): Call {
+  const times = { began, ended, beganMs: began, endedMs: ended, firstSeq: 0, lastSeq: 9 };
+  return { client: CLIENT, kind, path: "a", outcome: "ok", wasOffline: false, ...times, ...more };
+}
+
+/**
+ * A program has saved over what another has, and then renamed the file: what it saved is in the conflict copy from step
+ * 25 on, and the rename committed at step 45, of the other's. Returns what is wrong with that.
+ */
+function wrongWith(renameBegan: number, renameEnded: number, saved: number = COPY): string[] {
+  const truth = truthOf([
+    made("a", THEIRS, 1),
+    written(THEIRS, 2, BEFORE, 2),
+    made("a (unsent)", COPY, 24),
+    written(saved, 4, SAVED, 25),
+    renamed(THEIRS, saved === THEIRS ? 4 : 2, 45),
+  ]);
+  const calls = [call("write", 10, 11, { content: SAVED }), call("rename", renameBegan, renameEnded, { toPath: "b" })];
+  return check(calls, truth, { closeMs: 1, termMs: 1, isAsync: true }).violations;
+}
+
+test("a name that its program was told of before its content became a conflict copy is not another file's", () => {
+  expect(wrongWith(12, 13)).toEqual([
+    expect.stringMatching(/^theirs: client0 rename a to b \[12\.\.13\] was commit 5,/),
+  ]);
+  expect(wrongWith(12, 24)).toHaveLength(1);
+  expect(wrongWith(12, 13, THEIRS)).toEqual([]);
+});
+
+test("a name may be another file's whose program was answered when its content lay beside that", () => {
+  expect(wrongWith(30, 31)).toEqual([]);
+  expect(wrongWith(20, 50)).toEqual([]);
+});
+
+test("a name is not another file's that had not been there as the content was committed", () => {
+  const truth = truthOf([
+    made("a", COPY, 1),
+    written(COPY, 2, SAVED, 12),
+    made("a", THEIRS, 20),
+    written(THEIRS, 4, BEFORE, 21),
+    renamed(THEIRS, 4, 45),
+  ]);
+  const calls = [call("write", 10, 11, { content: SAVED }), call("rename", 30, 31, { toPath: "b" })];
+  const { violations } = check(calls, truth, { closeMs: 1, termMs: 1, isAsync: true });
+  expect(violations).toEqual([expect.stringMatching(/^theirs: /)]);
+});
