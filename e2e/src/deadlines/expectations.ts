@@ -37,6 +37,8 @@ const FAILED = ["EIO"];
 const KINDS: Record<string, Row> = {
   // Answered by the drive itself.
   native: { leased: [0, DONE], asks: [0, DONE], offline: [0, DONE] },
+  // Answered by the agent, which asks nobody.
+  own: { leased: [0, DONE], asks: [0, DONE], offline: [0, DONE] },
   // lookup, stat, readdir, and opening what is held.
   metadata: { leased: [0, DONE], asks: [SILENCE_MS, DONE], offline: [0, DONE] },
   // Figures as of when the server was last heard.

@@ -300,7 +300,7 @@ def _():
     os.fsync(handle)
 
 
-@probe("fsyncdir", "native")
+@probe("fsyncdir", "own")
 def _():
     folder = opened("sub", os.O_RDONLY | os.O_DIRECTORY)
     yield
