@@ -26,12 +26,18 @@ beforeEach(async () => {
 
 afterEach(() => sandbox.cleanup(), 120_000);
 
+function filesIn(folder: string): Promise<string> {
+  return onMount('cd "$1" && find . -type f -printf "%p %s\n" | sort', [folder]);
+}
+
 /** A device with the drive behind a line of its own. */
 async function deviceBehindLine(name: string) {
   const link = await sandbox.startEmulator(port);
   const device = sandbox.device(name);
   const drive = sandbox.makeFolder(name, "drive");
   await device.mount(`ws://127.0.0.1:${link.port}/docs`, drive);
+  // The server may still be at what was put into its folder just before.
+  await waitFor(async () => (await filesIn(drive)) === (await filesIn(served)), READY_MS, "what is served");
   /** Bytes that cross the line while `work` is done. */
   const crossed = async (work: () => Promise<unknown>): Promise<number> => {
     await quiet(link);

