@@ -1,5 +1,5 @@
 // Contents that programs save to files which a program here has removed meanwhile: they are told that it is saved, as
-// on any disk, and nothing is kept or sent that nobody can see.
+// on any disk, and nothing is kept or sent that nobody can see. And what waits until a content is in the cache.
 import { describe, expect, test } from "@jest/globals";
 import { RunnelError } from "@runnel/shared";
 import type { Save } from "../../../src/agent/changes/own-change.ts";
@@ -97,4 +97,21 @@ describe("a save of a file that was removed here", () => {
     const [record] = rig.unsent.list();
     expect(record).toMatchObject({ copy: { of: rig.path }, layers: [{}, {}] });
   });
+});
+
+test("who opens a file waits for what was saved and sent in its turn until that is in the cache", async () => {
+  const { rig } = await unsent();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  rig.keeping = promise;
+  const [save] = rig.queued as [Save];
+  const sent = rig.sendInTurn(save);
+  while (save.state !== "committed") await rig.machine.clock.advance(1);
+  let isOpen = false;
+  const opened = rig.commits.settled(NODE).then(() => (isOpen = true));
+  await rig.machine.clock.advance(100);
+  expect(isOpen).toBe(false);
+  resolve();
+  await opened;
+  await sent;
+  expect(save.state).toBe("settled");
 });

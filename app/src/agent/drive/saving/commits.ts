@@ -60,9 +60,13 @@ export class Commits {
     this.#deps = deps;
   }
 
-  /** Resolves when the content of a node's last commit is in the cache: whoever opens the node finds it there. */
+  /**
+   * Resolves when the content of a node's last commit is in the cache: whoever opens the node finds it there, and does
+   * not begin to bring another one of the same version.
+   */
   async settled(node: number): Promise<void> {
-    await this.#settling.get(node);
+    const committed = this.#deps.saves.of(node).filter(({ state }) => state === "committed");
+    await Promise.all([this.#settling.get(node), ...committed.map(({ sending }) => sending)]);
   }
 
   /** Resolves when no commit is under way. */
