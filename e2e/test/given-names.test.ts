@@ -8,7 +8,7 @@ import { type Committed, Truth } from "../src/consistency/check/truth.ts";
 
 const CLIENT = "client0";
 const [ROOT, THEIRS, COPY] = [1, 2, 3];
-const [BEFORE, SAVED] = ["5:before", "7:saved"];
+const [BEFORE, SAVED, NEWER] = ["5:before", "7:saved", "8:newer"];
 
 type Change = Pick<Committed, "step" | "op"> & Partial<Committed>;
 
@@ -90,4 +90,24 @@ test("a name is not another file's that had not been there as the content was co
   const calls = [call("write", 10, 11, { content: SAVED }), call("rename", 30, 31, { toPath: "b" })];
   const { violations } = check(calls, truth, { closeMs: 1, termMs: 1, isAsync: true });
   expect(violations).toEqual([expect.stringMatching(/^theirs: /)]);
+});
+
+test.each([
+  ["may have what its program saved by another name of it since", 14, []],
+  ["is not another file's, which has what its program saves only later", 24, [expect.stringMatching(/^theirs: /)]],
+])("a name of a file %s", (_title, writes, wrong) => {
+  const truth = truthOf([
+    made("a", THEIRS, 1),
+    written(THEIRS, 2, BEFORE, 2),
+    { ...made("c", THEIRS, 3), op: "link", nodes: [{ node: THEIRS, isFile: true, version: 2 }] },
+    written(THEIRS, 4, NEWER, 40),
+    renamed(THEIRS, 4, 45),
+  ]);
+  const calls = [
+    call("write", 10, 11, { content: SAVED }),
+    call("write", writes, writes + 1, { path: "c", content: NEWER }),
+    call("rename", 20, 21, { toPath: "b" }),
+  ];
+  const { violations } = check(calls, truth, { closeMs: 1, termMs: 1, isAsync: true });
+  expect(violations.filter((each) => !each.startsWith("lost: "))).toEqual(wrong);
 });

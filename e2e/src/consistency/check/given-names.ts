@@ -64,7 +64,7 @@ export class GivenNames {
     if (truth.isUnwritten(node, commit.seq))
       return `empty: ${wordsOf(call)} was commit ${seq}, before what ${wordsOf(newest)} saved there`;
     if (!isAsync || content === undefined || truth.hasHad(node, content, commit.seq)) return undefined;
-    if (this.hadBeenTheirs(call, node, content)) return undefined;
+    if (this.hadBeenTheirs(call, node, content) || this.isSavedOver(newest, call, node, commit.seq)) return undefined;
     return `theirs: ${wordsOf(call)} was commit ${seq}, of a file that never had what ${wordsOf(newest)} saved there`;
   }
 
@@ -76,6 +76,20 @@ export class GivenNames {
     const { truth } = this.parts;
     const saved = truth.commits.find((each) => each.client === client && each.content?.key === key);
     return saved !== undefined && saved.step <= ended && truth.nodesAt(path, saved.seq, saved.seq).has(node);
+  }
+
+  /** Says whether the same client wrote to the file by another name of it, after that write and before the call. */
+  private isSavedOver(write: Call, { client, ended }: Call, node: number, seq: number): boolean {
+    const { calls, truth } = this.parts;
+    return calls.some(
+      (each) =>
+        each.client === client &&
+        each.kind === "write" &&
+        each.began > write.began &&
+        each.began < ended &&
+        each.content !== undefined &&
+        truth.hasHad(node, each.content, seq),
+    );
   }
 }
 

@@ -51,8 +51,8 @@ const NO_OID = new Uint8Array(0);
 export class Commits {
   readonly #deps: CommitsDeps;
   readonly #settling = new Map<number, Promise<void>>();
-  /** Layers of a save that could not be recorded, by open file. */
-  readonly #unrecorded = new Map<number, string[]>();
+  /** Layers that no record of the journal names, of what could not be recorded or is wanted by nobody, by open file. */
+  readonly #unrecorded = new Map<number, Set<string>>();
   #running = 0;
   #idleWaiters: (() => void)[] = [];
 
@@ -60,9 +60,13 @@ export class Commits {
     this.#deps = deps;
   }
 
-  /** Resolves when the content of a node's last commit is in the cache: whoever opens the node finds it there. */
+  /**
+   * Resolves when the content of a node's last commit is in the cache: whoever opens the node finds it there, and does
+   * not begin to bring another one of the same version.
+   */
   async settled(node: number): Promise<void> {
-    await this.#settling.get(node);
+    const committed = this.#deps.saves.of(node).filter(({ state }) => state === "committed");
+    await Promise.all([this.#settling.get(node), ...committed.map(({ sending }) => sending)]);
   }
 
   /** Resolves when no commit is under way. */
@@ -89,6 +93,7 @@ export class Commits {
     const node = tree.real(change.node);
     this.#running++;
     try {
+      if (this.#isUnwanted(change)) return this.#leave(change, committed);
       let failure: unknown;
       const begins = async (): Promise<boolean> => {
         if (writeBack.mayBegin([node])) await writeBack.budget.room(dirtyBytes(change));
@@ -111,10 +116,36 @@ export class Commits {
       }
       if (mayBegin) return await this.#save(change, isDurable, committed);
       await this.#saveOver(change, committed);
+    } catch (error) {
+      // The file may have been removed meanwhile.
+      if (!isRunnelError(error) || !this.#isUnwanted(change)) throw error;
+      this.#leave(change, committed);
     } finally {
       this.#running--;
       if (this.#running === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve();
     }
+  }
+
+  /**
+   * Says whether a program here has removed the file that it is a content of. The drive does not hand over what is
+   * written to such a one, once it knows.
+   */
+  #isUnwanted({ file, node, baseVersion }: Change): boolean {
+    const { saves, tree } = this.#deps;
+    const real = tree.real(node);
+    return saves.isGone(saves.lineage(file, real, baseVersion)?.node ?? real);
+  }
+
+  /** Answers as any disk does: the program has what it saved as long as the file is open. */
+  #leave(change: Change, committed: (result: { version: number }) => void): void {
+    this.#keepUnrecorded(change);
+    committed({ version: change.baseVersion });
+  }
+
+  #keepUnrecorded({ file, layers }: Change): void {
+    const files = this.#unrecorded.get(file) ?? new Set();
+    for (const { path } of layers) files.add(basename(path));
+    this.#unrecorded.set(file, files);
   }
 
   /**
@@ -215,11 +246,7 @@ export class Commits {
     if (save?.state === "begun") changes.step(save, "settle");
     // The make of the file was refused: what is written to it can go nowhere.
     if (isRecorded && refusal !== undefined) changes.step(save, "drop");
-    if (!isRecorded || refusal !== undefined)
-      this.#unrecorded.set(
-        change.file,
-        change.layers.map(({ path }) => basename(path)),
-      );
+    if (!isRecorded || refusal !== undefined) this.#keepUnrecorded(change);
     if (isRecorded) await unsent.keep(save, error);
   }
 
@@ -301,7 +328,7 @@ export class Commits {
       await save.sending;
       if (save.state === "committed") await unsent.settle(save);
     }
-    if (files !== undefined) await this.#deps.journal.discard(files);
+    if (files !== undefined) await this.#deps.journal.discard([...files]);
   }
 
   /**

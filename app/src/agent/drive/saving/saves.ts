@@ -77,7 +77,7 @@ export class Saves {
     // A file that got a name meanwhile got it with this one's content.
     for (const change of replaces.flatMap((former) => this.#changes.namedWith(former)))
       if (change.n > save.n) change.content = save;
-    if (this.#isGone(save.record.node) && !this.#isNamedWith(save)) this.#changes.step(save, "drop");
+    if (this.isGone(save.record.node) && !this.#isNamedWith(save)) this.#changes.step(save, "drop");
     this.replaced(save, replaces);
   }
 
@@ -216,7 +216,7 @@ export class Saves {
   }
 
   /** Says whether a file was removed here, and nothing gave it back a name: a refusal, or somebody else. */
-  #isGone(node: number): boolean {
+  isGone(node: number): boolean {
     return this.#removed.has(node) && !this.#asks.isNamed(node);
   }
 

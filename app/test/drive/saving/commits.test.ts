@@ -1,0 +1,117 @@
+// Contents that programs save to files which a program here has removed meanwhile: they are told that it is saved, as
+// on any disk, and nothing is kept or sent that nobody can see. And what waits until a content is in the cache.
+import { describe, expect, test } from "@jest/globals";
+import { RunnelError } from "@runnel/shared";
+import type { Save } from "../../../src/agent/changes/own-change.ts";
+import { NODE, SaveRig, VERSION } from "./save-rig.ts";
+
+/** A program here takes the last name of the file. */
+async function remove(rig: SaveRig): Promise<void> {
+  nameTimes(rig, 0);
+  await rig.unsent.removed(NODE);
+}
+
+function nameTimes(rig: SaveRig, nlink: number): void {
+  const state = rig.states.get(NODE);
+  if (state !== undefined) rig.states.set(NODE, { ...state, nlink });
+}
+
+/** A file whose content waits to be sent, in mode async. */
+async function unsent(): Promise<{ rig: SaveRig; shownAs: number }> {
+  const rig = await new SaveRig().open();
+  rig.isAsync = true;
+  expect(await rig.close(1)).toBe("saved");
+  const [{ shownAs }] = rig.queued as [Save];
+  await rig.commits.closed(1);
+  return { rig, shownAs };
+}
+
+describe("a save of a file that was removed here", () => {
+  test.each([true, false])(
+    "is answered at once, and is nobody's: its layers go with the open file (async: %p)",
+    async (isAsync) => {
+      const rig = await new SaveRig().open();
+      rig.isAsync = isAsync;
+      await remove(rig);
+      for (const offset of [0, 100]) await rig.fsync(1, offset, Buffer.alloc(100), offset + 100);
+      expect([rig.committed, rig.version, rig.asked, rig.queued]).toEqual([[1, 2], VERSION, [], []]);
+      expect([rig.journal.pending(), await rig.machine.dataFiles()]).toEqual([[], ["layer-1", "layer-2"]]);
+      await rig.commits.closed(1);
+      expect(await rig.machine.dataFiles()).toEqual([]);
+    },
+  );
+
+  test("is so over a content that was not sent, and went with the name", async () => {
+    const { rig, shownAs } = await unsent();
+    await remove(rig);
+    expect(await rig.close(2, { baseVersion: shownAs, baseBytes: 100 })).toBe("saved");
+    expect([rig.version, rig.unsent.isEmpty, rig.journal.pending(), rig.asked]).toEqual([shownAs, true, [], []]);
+  });
+
+  test("is so when it waits for what becomes of that content, which is refused", async () => {
+    const rig = await new SaveRig().open();
+    const answer = Promise.withResolvers<void>();
+    rig.writes = [rig.refuse("NoSpace"), () => answer.promise];
+    expect(await rig.close(1)).toBe("NoSpace");
+    const [{ shownAs }] = rig.saves.unsent() as [Save];
+    await rig.commits.closed(1);
+    const replaying = rig.unsent.replay();
+    while (rig.asked.length < 2) await rig.machine.clock.advance(1);
+    const saving = rig.close(2, { baseVersion: shownAs, baseBytes: 100 });
+    await rig.machine.clock.advance(1);
+    await remove(rig);
+    answer.reject(new RunnelError("Gone", "write", "It is gone."));
+    await replaying;
+    expect([await saving, rig.asked.length]).toEqual(["saved", 2]);
+    expect([rig.unsent.isEmpty, rig.journal.pending()]).toEqual([true, []]);
+  });
+
+  test("is so whatever it fails with", async () => {
+    const rig = await new SaveRig().open();
+    const answer = Promise.withResolvers<void>();
+    rig.writes = [() => answer.promise];
+    const saving = rig.close(1);
+    while (rig.asked.length < 1) await rig.machine.clock.advance(1);
+    await remove(rig);
+    answer.reject(new RunnelError("Stale", "write", "It was changed."));
+    expect([await saving, rig.unsent.isEmpty, rig.journal.pending()]).toEqual(["saved", true, []]);
+  });
+
+  test("fails once the file has its name again, over a content that is given up, and is kept over its version", async () => {
+    const { rig, shownAs } = await unsent();
+    await remove(rig);
+    nameTimes(rig, 1);
+    expect(await rig.close(2, { baseVersion: shownAs, baseBytes: 100 })).toBe("Gone");
+    expect(await rig.close(3)).toBe("saved");
+    expect(rig.unsent.list()).toMatchObject([{ node: NODE, baseVersion: VERSION }]);
+  });
+
+  test("is kept all the same where it is an edit of a conflict copy, which has a name", async () => {
+    const { rig, shownAs } = await unsent();
+    const [save] = rig.queued as [Save];
+    nameTimes(rig, 0);
+    rig.writes = [rig.refuse("Unreachable")];
+    await rig.sendInTurn(save, false);
+    await remove(rig);
+    expect(await rig.close(2, { baseVersion: shownAs, baseBytes: 100 })).toBe("saved");
+    const [record] = rig.unsent.list();
+    expect(record).toMatchObject({ copy: { of: rig.path }, layers: [{}, {}] });
+  });
+});
+
+test("who opens a file waits for what was saved and sent in its turn until that is in the cache", async () => {
+  const { rig } = await unsent();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  rig.keeping = promise;
+  const [save] = rig.queued as [Save];
+  const sent = rig.sendInTurn(save);
+  while (save.state !== "committed") await rig.machine.clock.advance(1);
+  let isOpen = false;
+  const opened = rig.commits.settled(NODE).then(() => (isOpen = true));
+  await rig.machine.clock.advance(100);
+  expect(isOpen).toBe(false);
+  resolve();
+  await opened;
+  await sent;
+  expect(save.state).toBe("settled");
+});
