@@ -27,7 +27,7 @@ beforeEach(async () => {
 afterEach(() => sandbox.cleanup(), 120_000);
 
 function filesIn(folder: string): Promise<string> {
-  return onMount('cd "$1" && find . -type f -printf "%p %s\n" | sort', [folder]);
+  return onMount('cd "$1" && find . -type f -not -path "./.*" -printf "%p %s\n" | sort', [folder]);
 }
 
 /** A device with the drive behind a line of its own. */
@@ -151,6 +151,9 @@ test("a stick brings what the line is spared, and one that is pulled out loses n
     const office = await deviceBehindLine("office");
     const stick = sandbox.makeFolder("stick");
     await office.device.ask(["carry", "out", stick, office.drive]);
+    // The other side says on it what it holds now.
+    const home = await deviceBehindLine("home");
+    await home.device.ask(["carry", "in", stick]);
 
     writeFileSync(join(served, "film.bin"), Buffer.concat([noise(FILE_BYTES, 3), noise(100_000, 4)]));
     await waitFor(
