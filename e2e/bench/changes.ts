@@ -1,6 +1,6 @@
 // `changes`: what programs feel that change many names and small files, on a drive in mode async and on libfuse's
 // passthrough_ll. Server and agent are on this machine, over loopback: what is acknowledged is being sent meanwhile.
-import { Sandbox, onMount, onMountInNode } from "../src/harness/index.ts";
+import { Sandbox, onMount, onMountInNode, waitFor } from "../src/harness/index.ts";
 import { type BenchContext, type Benchmark, type Pair, type Result, formatTable, measurePairs } from "./benchmark.ts";
 import * as work from "./change-work.ts";
 import { mountPassthrough } from "./passthrough.ts";
@@ -88,7 +88,8 @@ export const changesBenchmark: Benchmark = {
       const device = sandbox.device();
       const folder = sandbox.makeFolder("drive");
       await device.mount(`${server.url}/docs`, folder, ["--mode", "async"]);
-      const drive = { folder, rest: () => device.flush(folder) };
+      const isSent = async (): Promise<boolean> => (await device.runnel(["flush", folder])).code === 0;
+      const drive = { folder, rest: () => waitFor(isSent, DEADLINE_MS, "what is to be sent") };
       const passthrough = { folder: await mountPassthrough(sandbox), rest: () => Promise.resolve() };
       const tree = await makeTree(sandbox, TREE_FILES[context.size]);
       const rows = await measurePairs(pairsOf(drive, passthrough, tree, context.size), context);
