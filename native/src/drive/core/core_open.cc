@@ -120,7 +120,8 @@ void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
   const int32_t thread = reply->GetCaller().pid;
   Try which = TakeTryLocked(id, thread, now_ms);
   SecondTries::Answer way = SecondTries::Answer::kServe;
-  if (kernel_node != nullptr && which != Try::kSecond)
+  // What was noted there may be of a walk that ended without a request.
+  if (kernel_node != nullptr)
     way = JudgeLocked({.node = kernel_node->node}, SecondTries::Step::kLast, thread, now_ms);
   if (way == SecondTries::Answer::kServeSecond) which = Try::kSecond;
   if (kernel_node == nullptr || way == SecondTries::Answer::kSendBack ||
@@ -128,7 +129,6 @@ void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
     NoteAskedLocked(id, thread, now_ms);
     return Refuse(&lock, reply, Kind::kStale);
   }
-  if (which == Try::kSecond) second_tries_.NoteServed(thread);
   OpenWith(std::move(lock), reply, id, flags, which);
 }
 
