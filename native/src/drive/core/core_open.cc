@@ -120,9 +120,8 @@ void DriveCore::Open(ReplyPtr reply, uint64_t id, int flags) {
   const int32_t thread = reply->GetCaller().pid;
   Try which = TakeTryLocked(id, thread, now_ms);
   SecondTries::Answer way = SecondTries::Answer::kServe;
-  // What was noted there may be of a walk that ended without a request.
-  if (kernel_node != nullptr)
-    way = JudgeLocked({.node = kernel_node->node}, SecondTries::Step::kLast, thread, now_ms);
+  // That may have been noted of a walk which ended without a request.
+  if (kernel_node != nullptr) way = JudgeLocked({.node = kernel_node->node}, SecondTries::Step::kLast, thread, now_ms);
   if (way == SecondTries::Answer::kServeSecond) which = Try::kSecond;
   if (kernel_node == nullptr || way == SecondTries::Answer::kSendBack ||
       (which != Try::kSecond && IsNameStaleLocked(*kernel_node, thread, now_ms))) {
