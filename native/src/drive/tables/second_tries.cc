@@ -21,7 +21,7 @@ SecondTries::Answer SecondTries::Judge(int32_t thread, const Named& named, Step 
   }
   if (second == nullptr) return Answer::kServe;
   if (step == Step::kLast) {
-    NoteServed(thread);
+    tries_.erase(thread);
   } else if (step == Step::kLookup) {
     *second = {now_ms + kRetryMs, 0, named.folder, std::string(named.name), {}, true};
   }

@@ -36,7 +36,6 @@ class SecondTries {
   Answer Judge(int32_t thread, const Named& named, Step step, bool is_doubtful, int64_t now_ms);
   // The thread was sent back for another reason.
   void NoteSentBack(int32_t thread, uint64_t node, int64_t now_ms);
-  void NoteServed(int32_t thread) { tries_.erase(thread); }
   // The thread begins to look up a name, which may take long; it has found a node.
   void NoteLooks(int32_t thread, int64_t now_ms);
   void NoteFound(int32_t thread, uint64_t folder, std::string_view name, uint64_t node, int64_t now_ms);
