@@ -150,6 +150,38 @@ describe("below a folder that another client moved", () => {
       expect((await drive.request("opendir", { id: inner, ...by(11) })).error).toBe(ESTALE);
     }));
 
+  test("a call that ended because a name was not found excuses none of the next one", () =>
+    withFolders(async ({ fake, drive }, { inner, file }) => {
+      drive.onInvalidation(() => {});
+      fake.remoteRename("top/moved", "other/moved");
+      const open = { id: file, flags: O_RDONLY, ...by(11) };
+      expect((await drive.request("open", open)).error).toBe(ESTALE);
+      expect((await drive.request("lookup", { folder: inner, name: "none", ...by(11) })).error).toBe(ENOENT);
+      expect((await drive.request("lookup", { folder: inner, name: "file", ...by(11) })).error).toBe(0);
+      expect((await drive.request("open", open)).error).toBe(ESTALE);
+      expect((await drive.request("lookup", { folder: inner, name: "file", ...by(11) })).error).toBe(0);
+      expect((await drive.request("open", open)).error).toBe(0);
+    }));
+
+  test("a rename that was sent back is not so again, whatever was moved back meanwhile", () =>
+    withFolders(async ({ fake, drive }, { other }) => {
+      drive.onInvalidation(() => {});
+      const exchange = (): void => {
+        fake.remoteRename("other", "meanwhile");
+        fake.remoteRename("top/moved", "other");
+        fake.remoteRename("meanwhile", "top/moved");
+      };
+      const look = async (folder: number): Promise<number> =>
+        (await drive.request("lookup", { folder, name: "inner", ...by(11) })).error;
+      fake.remoteMkdir("inner");
+      exchange();
+      expect([await look(1), await look(other)]).toEqual([0, ESTALE]);
+      exchange();
+      expect([await look(1), await look(other)]).toEqual([0, ENOENT]);
+      const { error } = await drive.request("rename", { ...renaming(1, "inner", other, "inner"), ...by(11) });
+      expect(error).toBe(0);
+    }));
+
   test("a file with several names is sent back wherever its folders are", () =>
     withFolders(async ({ fake, drive, program }, { inner, other, top }) => {
       await program.link("top/moved/inner/twice", "other/twice");

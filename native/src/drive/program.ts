@@ -75,11 +75,13 @@ interface Held {
   revalidates: boolean;
 }
 
-interface Found {
-  stat: ProgramStat;
+interface Last {
+  stat: ProgramStat | undefined;
   folder: number;
   name: string;
 }
+
+type Found = Last & { stat: ProgramStat };
 
 export class Program {
   readonly #request: Request;
@@ -128,18 +130,30 @@ export class Program {
     return new TextDecoder().decode(data);
   }
 
-  async #find(path: string, follows: boolean, held: Held, links = 0): Promise<Found> {
+  /** The last name of a path, and what it names, if anything. */
+  async #last(path: string, follows: boolean, held: Held, links = 0): Promise<Last> {
     const { folder, name, at } = await this.#parent(path, held);
     if (name === "") {
       const { stat } = await this.#call("getattr", { id: ROOT_ID });
-      if (stat === undefined) throw new ProgramError(ENOENT, "getattr");
-      return { stat: { ...stat, id: ROOT_ID }, folder: ROOT_ID, name };
+      return { stat: stat === undefined ? stat : { ...stat, id: ROOT_ID }, folder: ROOT_ID, name };
     }
-    const stat = await this.#lookup(folder, name, held);
+    let stat: ProgramStat;
+    try {
+      stat = await this.#lookup(folder, name, held);
+    } catch (error) {
+      if (!(error instanceof ProgramError) || error.errno !== ENOENT) throw error;
+      return { stat: undefined, folder, name };
+    }
     if (!follows || (stat.mode & S_IFMT) !== S_IFLNK) return { stat, folder, name };
     if (links >= LINKS_MAX) throw new ProgramError(ELOOP, "lookup");
     const target = await this.#target(stat.id);
-    return this.#find(target.startsWith("/") ? target : [...at, target].join("/"), follows, held, links + 1);
+    return this.#last(target.startsWith("/") ? target : [...at, target].join("/"), follows, held, links + 1);
+  }
+
+  async #find(path: string, follows: boolean, held: Held): Promise<Found> {
+    const { stat, folder, name } = await this.#last(path, follows, held);
+    if (stat === undefined) throw new ProgramError(ENOENT, "lookup");
+    return { stat, folder, name };
   }
 
   /** Runs `what` with ids that are let go afterwards, and once more when one had become stale. */
@@ -204,23 +218,19 @@ export class Program {
   open(path: string, flags: number, mode = 0o644, signal?: AbortSignal): Promise<number> {
     return this.#withNames(async (held) => {
       const creates = (flags & constants.O_CREAT) !== 0;
-      let found: Found | undefined;
-      try {
-        found = await this.#find(path, true, held);
-      } catch (error) {
-        if (!creates || !(error instanceof ProgramError) || error.errno !== ENOENT) throw error;
-      }
-      if (found !== undefined && creates && (flags & constants.O_EXCL) !== 0) throw new ProgramError(EEXIST, "open");
-      let id = found?.stat.id ?? 0;
+      const isNew = creates && (flags & constants.O_EXCL) !== 0;
+      const { stat, folder, name } = await this.#last(path, !isNew, held);
+      if (stat !== undefined && isNew) throw new ProgramError(EEXIST, "open");
+      let id = stat?.id ?? 0;
       let handle: object | undefined;
-      if (found === undefined) {
-        const { folder, name } = await this.#parent(path, held);
+      if (stat === undefined) {
+        if (!creates) throw new ProgramError(ENOENT, "open");
         const made = await this.#call("create", { folder, name, mode, flags }, signal);
         id = made.stat?.id ?? 0;
         held.ids.push(id);
         handle = made.handle;
       } else {
-        if ((found.stat.mode & S_IFMT) === S_IFDIR) throw new ProgramError(EISDIR, "open");
+        if ((stat.mode & S_IFMT) === S_IFDIR) throw new ProgramError(EISDIR, "open");
         handle = (await this.#call("open", { id, flags }, signal)).handle;
       }
       if (handle === undefined) throw new ProgramError(EBADF, "open");

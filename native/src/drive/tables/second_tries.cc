@@ -12,7 +12,7 @@ SecondTries::Try* SecondTries::Find(int32_t thread, int64_t now_ms) {
 SecondTries::Answer SecondTries::Judge(int32_t thread, const Named& named, Step step, bool is_doubtful,
                                        int64_t now_ms) {
   Try* const second = Find(thread, now_ms);
-  const bool is_of_walk = second != nullptr && !second->is_at_end && step != Step::kLast;
+  const bool is_of_walk = second != nullptr && step != Step::kLast && MayContinue(*second, named.name);
   const bool is_second = is_of_walk || (second != nullptr && IsOf(*second, named));
   if (is_doubtful && !is_second) {
     const std::string_view looked_for = step == Step::kLookup ? named.name : std::string_view();
@@ -39,11 +39,21 @@ void SecondTries::NoteLooks(int32_t thread, int64_t now_ms) {
 void SecondTries::NoteFound(int32_t thread, uint64_t folder, std::string_view name, uint64_t node, int64_t now_ms) {
   Try* const second = Find(thread, now_ms);
   if (second == nullptr) return;
+  // Another call's: the walk has found nothing, and nothing followed.
+  if (second->node == 0 && second->is_at_end && !(second->folder == folder && second->name == name)) {
+    tries_.erase(thread);
+    return;
+  }
   second->until_ms = now_ms + kRetryMs;
   second->folder = folder;
   second->name = name;
   second->node = node;
   second->is_at_end = name == second->looked_for;
+}
+
+// Rename looks up two names, which may be the same one in two folders.
+bool SecondTries::MayContinue(const Try& second, std::string_view name) {
+  return !second.is_at_end || (!name.empty() && name == second.looked_for);
 }
 
 bool SecondTries::IsOf(const Try& second, const Named& named) {

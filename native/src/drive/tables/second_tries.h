@@ -59,6 +59,7 @@ class SecondTries {
 
   // Null when the thread was not sent back, or long ago.
   Try* Find(int32_t thread, int64_t now_ms);
+  static bool MayContinue(const Try& second, std::string_view name);
   static bool IsOf(const Try& second, const Named& named);
   // False when too many threads are under way: nobody would know that this one has come again.
   bool Note(int32_t thread, Try second, int64_t now_ms);
