@@ -83,7 +83,8 @@ async function rounds(
     const performed = rig.perform(work);
     let isPerformed = false;
     void performed.then(() => (isPerformed = true));
-    await waitFor(() => isPerformed || victim.hasEnded(), ROUNDS_MS, "the kill, or the end of the programs");
+    const isOver = (): boolean => (isPerformed && rig.isServed(work)) || victim.hasEnded();
+    await waitFor(isOver, ROUNDS_MS, "the kill, or the end of all that the programs did");
     // The drive of a killed agent goes before the process does.
     if (victim !== server && !victim.hasEnded() && rig.cutShort(work).length > 0) {
       await waitFor(victim.hasEnded, TOLD_MS, "the end of the agent whose drive has gone");

@@ -270,6 +270,12 @@ test("a drive that ends before all is sent says so, and sends the rest when it i
   expect(differences(asServed(await pictureOf(served)), asServed(before))).toEqual([]);
 }, 120_000);
 
+test("what was saved just before somebody unmounted the drive is sent", async () => {
+  await onMount('for n in $(seq 50); do echo "$n" > "$1/new-$n"; done; cd /; fusermount3 -u "$1"', [drive]);
+  await waitFor(() => existsSync(join(served, "new-50")), RESUME_MS, "the last file on the server");
+  await mount();
+}, 120_000);
+
 test("without a line no more waits than the budget allows; what a program could not save then is kept all the same", async () => {
   await device.unmount(drive);
   const size = ["--mode", "async", "--unsent-size", "1M"];

@@ -11,12 +11,13 @@ let usedBytes: number;
 let availableBytes: number;
 let isConnected: boolean;
 let isHeld: boolean;
+let lacking: number;
 let budget: UnsentBudget;
 
 beforeEach(() => {
   clock = new SimulatedClock();
   settings = { unsentBytes: LIMIT_BYTES };
-  [usedBytes, availableBytes, isConnected, isHeld] = [0, 1e9, true, false];
+  [usedBytes, availableBytes, isConnected, isHeld, lacking] = [0, 1e9, true, false, 0];
   budget = new UnsentBudget({
     settings,
     clock,
@@ -24,6 +25,7 @@ beforeEach(() => {
     usedBytes: () => usedBytes,
     isConnected: () => isConnected,
     isHeld: () => isHeld,
+    lacksRoom: () => lacking++,
   });
 });
 
@@ -42,10 +44,11 @@ test("whoever would go beyond it is refused while all that waits is paused", asy
   usedBytes = 900;
   const asked = await roomFor(200);
   expect(asked.outcome).toBe("waits");
+  expect([lacking, budget.isAwaited]).toEqual([1, true]);
   isHeld = true;
   budget.changed();
   await settle();
-  expect(asked.outcome).toBe("NoSpace");
+  expect([asked.outcome, budget.isAwaited]).toEqual(["NoSpace", false]);
   expect(budget.problem()).toMatch(/then nothing more can be saved until what is paused is resumed\.$/);
 });
 

@@ -67,7 +67,7 @@ export class Faults {
       if (client === undefined) continue;
       this.log.push(`${Math.round(clock.bootMs())} ${client.name} ${fault.kind} ${fault.lastsMs}`);
       const done = { kind: fault.kind, client: client.name, atMs: clock.bootMs() };
-      this.done.push(done);
+      if (fault.kind !== "programsBusy") this.done.push(done);
       this.one(fault, client, done);
     }
   }
@@ -109,6 +109,7 @@ export class Faults {
     else if (kind === "noAcks") this.later(lastsMs, client.withholdAcks());
     else if (kind === "folderPaused") this.pauseFolder(client, lastsMs);
     else if (kind === "memoryShort") client.agent?.kernel.shrink();
+    else if (kind === "programsBusy") this.later(lastsMs, client.keepBusy());
     else if (kind === "kill" || kind === "powerCut") this.stopClient(client, kind === "powerCut", lastsMs, done);
     else if (kind === "serverPowerCut") this.stopServer(() => server.crash());
     else if (kind === "dataLost") this.loseData(lastsMs);

@@ -59,8 +59,8 @@ export const FAULTS = [
 
 export interface Fault {
   atMs: number;
-  /** folderPaused: only where it is asked for. */
-  kind: (typeof FAULTS)[number] | "folderPaused";
+  /** folderPaused: only where it is asked for; programsBusy: in mode async. */
+  kind: (typeof FAULTS)[number] | "folderPaused" | "programsBusy";
   /** Client that the fault is for, where that makes a difference. */
   client: number;
   lastsMs: number;
@@ -269,8 +269,20 @@ function inTurns(plan: Plan): Plan {
   return { ...plan, steps, termMs };
 }
 
+const BUSY_SEED = 0x1b56c4f5;
+const BUSY_SHARE = 0.5;
+const BUSY_MS = 6_000;
+
+/** Programs of some clients ask for one thing after another for a while, so that what is to be sent gives way. */
 function asyncPlan(plan: Plan): Plan {
-  return { ...plan, isAsync: true, stopsInFlight: true };
+  const random = new SeededRandom(plan.seed ^ BUSY_SEED);
+  const lastMs = Math.max(0, ...plan.steps.map(({ atMs }) => atMs));
+  const busy = [...plan.clients, ...plan.clients].flatMap((_, index): Fault[] => {
+    if (!random.coin(BUSY_SHARE)) return [];
+    const client = index % plan.clients.length;
+    return [{ kind: "programsBusy", client, atMs: random.below(lastMs + 1), lastsMs: random.below(BUSY_MS) }];
+  });
+  return { ...plan, faults: [...plan.faults, ...busy], isAsync: true, stopsInFlight: true };
 }
 
 function drawn(seed: number, settings: PlanSettings): Plan {

@@ -19,6 +19,7 @@ import { SERVER_URL } from "../simulation/serve-folder.ts";
 
 const FITS = 0.15;
 const CACHE_BYTES = 64 * 1024 * 1024;
+const BUSY_EVERY_MS = 8;
 
 /** The agent from a start to its end. */
 export interface RunningAgent {
@@ -52,6 +53,7 @@ export interface SimulatedClientParts {
 interface Reached {
   deps: {
     session: { feed: Channel | undefined };
+    writeBack: { outbox: { programAsks(): void } };
     changes: { saves(): ReadonlySet<unknown>; treeChanges(): ReadonlySet<unknown> };
     cache: HostileParts["cache"];
     colleagues: { offer: Offer; source: Pick<ColleagueSource, "broughtBytes"> };
@@ -157,6 +159,17 @@ export class SimulatedClient {
     const end = (): void => reject(new RunnelError("Interrupted", "use the drive", "The agent was killed."));
     const kernel = new Kernel(drive, process, new SeededRandom(random.below(2 ** 32)), isFull);
     this.agent = { process, disk, drive, kernel, mount, ...(device && { device }), ended, end };
+  }
+
+  /** Programs here ask for things that change nothing, until the function that this returns is called. */
+  keepBusy(): () => void {
+    let isOver = false;
+    const ask = (): void => {
+      if (!this.machine.isSuspended) this.reached?.writeBack.outbox.programAsks();
+      if (!isOver) this.machine.clock.after(BUSY_EVERY_MS, ask);
+    };
+    ask();
+    return () => (isOver = true);
   }
 
   /** Makes its line swallow everything until the function that this returns is called; so do others until theirs. */

@@ -1,7 +1,7 @@
 // A server and two devices on the same volume, made to crash: one device works and is killed, the other only looks.
 // What a workload's programs were answered is compared with the server's folder, the drive and the other drive.
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Device, type ServerProcess, mustRun } from "../harness/index.ts";
 import { Sandbox } from "../harness/sandbox.ts";
@@ -97,6 +97,11 @@ export class CrashRig {
     await mustRun(process.execPath, [PERFORM, `${this.drive}/${name}`, name, String(PROGRAMS), log], {
       deadlineMs: PERFORM_MS,
     });
+  }
+
+  /** Says whether the server has the last change of the programs, and so all that came before it. */
+  isServed({ name }: Work): boolean {
+    return existsSync(join(this.served, `${name}.end`));
   }
 
   /** Until what was written is committed and in the plain folder. */

@@ -1,6 +1,7 @@
 // The programs of a workload, in a process of their own: one program beside the other, each step logged (a line
 // "PROGRAM INDEX") once the system has said that it succeeded. A program ends at its first failure (a line "PROGRAM
-// INDEX CODE"). argv: FOLDER SEED PROGRAMS LOG; a program's folder is FOLDER/PROGRAM, which it makes.
+// INDEX CODE"). argv: FOLDER SEED PROGRAMS LOG; a program's folder is FOLDER/PROGRAM, which it makes. The last change
+// of all makes a folder FOLDER.end.
 import { writeSync, openSync } from "node:fs";
 import { chmod, link, mkdir, open, rename, rmdir, symlink, truncate, unlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -98,3 +99,4 @@ const [folder = "", seed = "", programs = "1", logPath = ""] = process.argv.slic
 process.umask(0o022);
 const log = openSync(logPath, "a");
 await Promise.all(Array.from({ length: Number(programs) }, (_, number) => program(folder, seed, number, log)));
+await persistently(() => mkdir(`${folder}.end`)).catch(() => undefined);

@@ -8,6 +8,7 @@ import type { Turn } from "../transfer/upload.ts";
 import { dirtyBytes } from "../journal/journal.ts";
 import { isReadAtOnce } from "../transfer/compose.ts";
 import { HeldChanges } from "./held-changes.ts";
+import { ProgramsFirst } from "./programs-first.ts";
 import { type Queued, type Save, type TreeChange, isFollowing, isSave } from "./own-change.ts";
 
 export interface OutboxDeps {
@@ -15,6 +16,8 @@ export interface OutboxDeps {
   isConnected(): boolean;
   /** Says that it is of something that a person has paused. */
   isPaused(queued: Queued): boolean;
+  /** Says that a program waits for room. */
+  lacksRoom(): boolean;
   /** Sends a change of names or attributes after others. @throws what it is refused with, or the line's error. */
   sendChange(change: TreeChange, after: readonly number[]): Promise<void>;
   /** Says that nobody else can have changed its file since it was recorded. */
@@ -31,6 +34,8 @@ export interface OutboxDeps {
 
 interface Sending {
   queued: Queued;
+  /** Number of it when it was sent: a save that is planned anew has another one. */
+  n: number;
   /** Changes under way that it is executed after. */
   before: readonly Sending[];
   /** Set where later ones need not be executed after it. */
@@ -52,6 +57,9 @@ const OPEN_SAVES_UNDER_WAY_MAX = 32;
 const LARGE_BYTES = 1024 * 1024;
 /** Time for which a content is not sent whose file a program still has open: it is likely to be saved again. */
 const LINGER_MS = 300;
+/** Changes, and bytes of contents, of which no more wait for programs: the line is not to wait for them. */
+const GIVES_WAY_CHANGES_MAX = 2_000;
+const GIVES_WAY_BYTES_MAX = 4 * 1024 * 1024;
 /** Interval at which what a connected server refused for a while is tried again. */
 const AGAIN_MS = 2_000;
 const PASSING = ["Unreachable", "Interrupted", "Unavailable", "Busy", "NoSpace", "Quota"] as const;
@@ -63,6 +71,8 @@ export class Outbox {
   /** Changes of what is paused, and what depends on them. */
   readonly #held = new HeldChanges();
   readonly #sending = new Map<number, Sending>();
+  /** Contents among them that hold up only what depends on them. */
+  readonly #apart = new Map<Sending, Save>();
   /** Each with the bytes of its content. */
   readonly #all = new Map<Queued, number>();
   #bytes = 0;
@@ -72,6 +82,8 @@ export class Outbox {
   readonly #expected = new Set<PromiseWithResolvers<void>>();
   /** Changes that somebody waits for, as far as they are still to be sent. */
   readonly #waiters = new Set<{ left: Set<Queued>; sent: PromiseWithResolvers<void> }>();
+  /** Count of those who are to be among them. */
+  #asking = 0;
   #savesUnderWay = 0;
   /** Contents that have files open, which are among them. */
   #openSavesUnderWay = 0;
@@ -81,12 +93,14 @@ export class Outbox {
   #tail: Sending | undefined;
   #idle: PromiseWithResolvers<void> | undefined;
   #timer: Timer | undefined;
+  readonly #programs: ProgramsFirst;
   /** Something was refused for a while, or the line broke: what comes after it waits too. */
   #isStalled = false;
   #isClosed = false;
 
   constructor(deps: OutboxDeps) {
     this.#deps = deps;
+    this.#programs = new ProgramsFirst(deps.clock, () => this.pump());
   }
 
   get size(): number {
@@ -109,7 +123,7 @@ export class Outbox {
 
   /** A content is on its way that may take long, and changes behind it wait for it at the server. */
   get hasLongUnderWay(): boolean {
-    return this.#sending.values().some(({ queued, isApart }) => isApart && isSave(queued));
+    return this.#apart.size > 0;
   }
 
   /** Bytes of the contents that wait here, or are being sent. */
@@ -172,7 +186,10 @@ export class Outbox {
    * with all that it comes after. @throws as idle.
    */
   async sent(isMeant: (queued: Queued) => boolean): Promise<void> {
+    this.#asking++;
+    this.pump();
     await Promise.all([...this.#expected].map(({ promise }) => promise));
+    this.#asking--;
     const left = new Set([...this.#all.keys()].filter((queued) => !this.#held.has(queued.n) && isMeant(queued)));
     if (left.size === 0) return;
     const waiter = { left, sent: Promise.withResolvers<void>() };
@@ -201,6 +218,15 @@ export class Outbox {
     this.#idle = undefined;
     for (const { sent } of this.#waiters) sent.reject(error);
     this.#waiters.clear();
+  }
+
+  /** A program asks for something: what nobody waits for gives way. */
+  programAsks(): void {
+    this.#programs.asked();
+  }
+
+  get #isAwaited(): boolean {
+    return this.#idle !== undefined || this.#waiters.size > 0 || this.#asking > 0;
   }
 
   /** The line is there again. */
@@ -237,6 +263,7 @@ export class Outbox {
       taken++;
     }
     this.#waiting.splice(0, taken, ...passed);
+    if (this.#waiting.length === 0) this.#programs.caughtUp();
     if (this.#held.size > heldBefore) this.#deps.lessened();
     this.#mayBeIdle();
   }
@@ -249,6 +276,7 @@ export class Outbox {
   close(): void {
     this.#isClosed = true;
     this.#timer?.cancel();
+    this.#programs.close();
   }
 
   /** Says whether it waits for a large content on its way, which later changes need not wait for. */
@@ -260,15 +288,22 @@ export class Outbox {
   /** @returns false when it has to wait. */
   #start(queued: Queued): boolean {
     if (isSave(queued) && isFollowing(queued)) return false;
+    if ((isSave(queued) && this.#lingers(queued)) || this.#givesWay()) return false;
     // Later ones have been sent already, and fail as it did.
     if (this.#tail !== undefined && this.#tail.queued.n > queued.n) return false;
     return isSave(queued) ? this.#startSave(queued) : this.#startChange(queued);
   }
 
+  #givesWay(): boolean {
+    if (this.#isAwaited || this.#deps.lacksRoom()) return false;
+    const isMuch = this.#waiting.length >= GIVES_WAY_CHANGES_MAX || this.#bytes >= GIVES_WAY_BYTES_MAX;
+    return !isMuch && this.#programs.haveTheirTurn();
+  }
+
   #startSave(save: Save): boolean {
     const hasFilesOpen = !isReadAtOnce(save.record);
     const isFull = hasFilesOpen && this.#openSavesUnderWay >= OPEN_SAVES_UNDER_WAY_MAX;
-    if (isFull || this.#savesUnderWay >= SAVES_UNDER_WAY_MAX || this.#lingers(save)) return false;
+    if (isFull || this.#savesUnderWay >= SAVES_UNDER_WAY_MAX) return false;
     const isCertain = !isCopy(save) && this.#deps.isCertain(save);
     const before = isCertain && this.#tail !== undefined ? [this.#tail] : [];
     const isApart = !isCertain || save.record.sizeBytes > LARGE_BYTES;
@@ -280,14 +315,15 @@ export class Outbox {
       comes: Promise.all(before.map(({ opened }) => opened.promise)),
       opened: () => this.#opened(sending),
     };
-    if (!isApart) this.#tail = sending;
+    if (isApart) this.#apart.set(sending, save);
+    else this.#tail = sending;
     this.#follow(sending, this.#deps.sendSave(save, this.making(save.record.node), turn));
     return true;
   }
 
   /** Says whether it is not sent yet, since its file is open and nobody waits. */
   #lingers(save: Save): boolean {
-    if (save.file === 0 || this.#idle !== undefined || this.#waiters.size > 0) return false;
+    if (save.file === 0 || this.#isAwaited) return false;
     const { clock } = this.#deps;
     const until = this.#lingering.get(save);
     if (until !== undefined) return until > clock.bootMs();
@@ -297,10 +333,9 @@ export class Outbox {
   }
 
   #startChange(change: TreeChange): boolean {
-    const apart = [...this.#sending.values()].filter(
-      ({ queued, isApart }) =>
-        isApart && isSave(queued) && [queued.node, queued.record.node].some((node) => change.nodes.includes(node)),
-    );
+    const apart = [...this.#apart]
+      .filter(([, { node, record }]) => [node, record.node].some((each) => change.nodes.includes(each)))
+      .map(([sending]) => sending);
     const before = this.#tail === undefined ? apart : [this.#tail, ...apart];
     const isFull = this.#sending.size - this.#savesUnderWay >= CHANGES_UNDER_WAY_MAX;
     if (isFull || before.some(({ isOpen }) => !isOpen)) return false;
@@ -326,8 +361,9 @@ export class Outbox {
 
   #add(queued: Queued, before: readonly Sending[], how: Pick<Sending, "isApart" | "hasFilesOpen">): Sending {
     const opened = Promise.withResolvers<void>();
-    const sending = { queued, before, ...how, isOpen: false, opened, hasFailed: false, ended: Promise.resolve() };
-    this.#sending.set(queued.n, sending);
+    const { n } = queued;
+    const sending = { queued, n, before, ...how, isOpen: false, opened, hasFailed: false, ended: Promise.resolve() };
+    this.#sending.set(n, sending);
     return sending;
   }
 
@@ -356,8 +392,8 @@ export class Outbox {
     const isPassing = isWanted && (isInherited || mayPass(error));
     if (isWanted && !isPassing && !isSave(queued))
       await this.#deps.refused(queued, error instanceof RunnelError ? error : failed(error));
-    // A save that is planned anew has another number.
-    for (const [number, each] of this.#sending) if (each === sending) this.#sending.delete(number);
+    if (this.#sending.get(sending.n) === sending) this.#sending.delete(sending.n);
+    this.#apart.delete(sending);
     if (this.#tail === sending) this.#tail = [...this.#sending.values()].findLast(({ isApart }) => !isApart);
     const made = madeBy(queued);
     if (made !== undefined) this.#makes.delete(made);
@@ -387,7 +423,7 @@ export class Outbox {
 
   /** Says whether it has not ended: it may be sent once more, and what is asked from here on comes after that. */
   #isAgain(sending: Sending): boolean {
-    if (this.#sending.get(sending.queued.n) !== sending) return false;
+    if (this.#sending.get(sending.n) !== sending) return false;
     if (sending.isOpen) [sending.isOpen, sending.opened] = [false, Promise.withResolvers()];
     return true;
   }

@@ -13,6 +13,8 @@ export interface UnsentBudgetDeps {
   isConnected(): boolean;
   /** All that waits is paused. */
   isHeld(): boolean;
+  /** Called when a program begins to wait for room. */
+  lacksRoom(): void;
 }
 
 /** The most that they may take unless a person says otherwise; in any case half of what the disk has for them. */
@@ -27,6 +29,7 @@ export class UnsentBudget {
   readonly #change = new Condition();
   #diskBytes = Infinity;
   #lookedMs = -Infinity;
+  #waiters = 0;
 
   constructor(deps: UnsentBudgetDeps) {
     this.#deps = deps;
@@ -47,7 +50,23 @@ export class UnsentBudget {
     await this.#look();
     while (usedBytes() > 0 && usedBytes() + bytes > this.limitBytes) {
       if (!isConnected() || isHeld()) throw new RunnelError("NoSpace", "save", this.#sentence());
-      await this.#change.wait();
+      await this.#waitForChange();
+    }
+  }
+
+  /** Somebody waits for room. */
+  get isAwaited(): boolean {
+    return this.#waiters > 0;
+  }
+
+  async #waitForChange(): Promise<void> {
+    this.#waiters++;
+    try {
+      const changed = this.#change.wait();
+      this.#deps.lacksRoom();
+      await changed;
+    } finally {
+      this.#waiters--;
     }
   }
 

@@ -87,6 +87,7 @@ export class WriteBack {
       isPaused: ({ record }) =>
         deps.pauses.isPaused("operation" in record ? nodesIn(record.operation) : [record.node], record.path),
       sendChange: (change, after) => this.#send(change, after),
+      lacksRoom: () => this.budget.isAwaited,
       isCertain: ({ n }) => this.#certainty.isCertain(n),
       sendSave: (save, making, turn) =>
         deps.sendSave(save, { making, isCertain: this.#certainty.isCertain(save.n), turn }),
@@ -99,6 +100,7 @@ export class WriteBack {
       usedBytes: () => this.outbox.bytes,
       isConnected: () => deps.session.isResponsive,
       isHeld: () => this.outbox.isIdle,
+      lacksRoom: () => this.outbox.pump(),
     });
   }
 

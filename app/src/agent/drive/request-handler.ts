@@ -28,7 +28,7 @@ export interface RequestHandlerDeps {
   xattrs: Xattrs;
   volumeSpace: VolumeSpace;
   operations: Operations;
-  writeBack: Pick<WriteBack, "mayBegin" | "mustGo">;
+  writeBack: Pick<WriteBack, "mayBegin" | "mustGo" | "outbox">;
   clock: Clock;
   /** Called when a question is answered as was last known. */
   answersOffline(): void;
@@ -51,6 +51,7 @@ export class RequestHandler {
 
   requests(batch: readonly DriveRequest[]): void {
     this.deps.session.used();
+    this.deps.writeBack.outbox.programAsks();
     this.#endWatch ??= this.deps.session.ownTime.watch();
     this.#heartbeat();
     for (const request of batch) {

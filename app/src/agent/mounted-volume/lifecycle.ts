@@ -31,6 +31,8 @@ import type { MountDeps } from "./mount-deps.ts";
  * more.
  */
 const KEEP_CACHE_EVERY_MS = 1000;
+/** The most that an unmount waits for what is still to be sent. */
+const UNMOUNT_SENDS_MS = 5_000;
 
 export interface LifecycleDeps extends MountDeps {
   session: Session;
@@ -123,7 +125,7 @@ export class Lifecycle {
    * same journal. With `force` what is under way fails at once for want of a connection, and is kept as unsent.
    */
   async finish(reason: string, force: boolean): Promise<void> {
-    this.finishing ??= this.closeAll(reason);
+    this.finishing ??= this.closeAll(reason, force);
     if (force) await this.deps.session.close();
     await this.finishing;
   }
@@ -244,12 +246,23 @@ export class Lifecycle {
     this.deps.writeBack.restore(this.deps.saves.unsent());
   }
 
-  private async closeAll(reason: string): Promise<void> {
+  /** Sends what programs were told of before the server, as far as that is soon done: the rest keeps. */
+  private async sendWhatWaits(): Promise<void> {
+    const { writeBack, session, clock } = this.deps;
+    if (!session.isResponsive || writeBack.outbox.isIdle) return;
+    const over = Promise.withResolvers<void>();
+    const timer = clock.after(UNMOUNT_SENDS_MS, over.resolve);
+    await Promise.race([writeBack.sent().catch(() => undefined), over.promise]);
+    timer.cancel();
+  }
+
+  private async closeAll(reason: string, force: boolean): Promise<void> {
     const { commits, pins, drivePause, readAhead, subscriptions, unsent, writeBack, session, watch, release } =
       this.deps;
+    await commits.idle();
+    if (!force) await this.sendWhatWaits();
     drivePause.close();
     this.deps.folderPauses.close();
-    await commits.idle();
     writeBack.outbox.close();
     const pinsClosed = pins.close();
     const colleaguesClosed = this.deps.colleagues.close();

@@ -27,9 +27,6 @@ import { askOpeners } from "./openers.ts";
 import { statusOf } from "./status.ts";
 import { type MountServices, wire } from "./wiring.ts";
 
-/** The most that an unmount waits for what is still to be sent. */
-const UNMOUNT_SENDS_MS = 5_000;
-
 export class MountedVolume implements Mount {
   readonly settings: MountSettings;
   readonly ended: Promise<string>;
@@ -201,19 +198,7 @@ export class MountedVolume implements Mount {
   async unmount(force: boolean): Promise<Unsent> {
     const { drive, lifecycle, unsent, changes } = this.deps;
     if (!lifecycle.isEnding) await drive.close(force);
-    if (!force) await this.sendWhatWaits();
     await lifecycle.finish("unmounted", force);
     return { unsentFiles: unsent.list().length, unsentNames: changes.treeChanges().size };
-  }
-
-  /** Sends what programs were told of before the server, as far as that is soon done: the rest keeps. */
-  private async sendWhatWaits(): Promise<void> {
-    const { commits, writeBack, session, clock } = this.deps;
-    await commits.idle();
-    if (!session.isResponsive || writeBack.outbox.isIdle) return;
-    const over = Promise.withResolvers<void>();
-    const timer = clock.after(UNMOUNT_SENDS_MS, over.resolve);
-    await Promise.race([writeBack.sent().catch(() => undefined), over.promise]);
-    timer.cancel();
   }
 }
