@@ -161,12 +161,13 @@ describe("the tree that is packed", () => {
 
 describe("the tree for macOS", () => {
   testHere.each(MACS.map((host): [string, Host] => [host.name, host]))(
-    `on %s has the addons of that system only, and no Node${shown}`,
+    `on %s has the addons of that system only, among them the drive that needs no driver, and no Node${shown}`,
     (name, host) => {
       const forMac = productTree(ROOT, RELEASE, undefined, host);
       const addons = [...forMac.keys()].filter((path) => path.endsWith(".node"));
       expect(addons.toSorted()).toEqual([
         `native/prebuilds/${name}/core.node`,
+        `native/prebuilds/${name}/loopback.node`,
         `node_modules/better-sqlite3/prebuilds/${name}.node`,
       ]);
       const rest = (of: Tree): string[] =>

@@ -3,19 +3,23 @@
 // schema judges its configuration.
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { ensureDebian, ensureTestElectron } from "../../scripts/tools.mjs";
 import { isDebian } from "../../scripts/system-packages.mjs";
+import { readMachO } from "@runnel/native/test/support/mach-o.ts";
 import { cask, formula } from "../../installers/src/macos.ts";
 import { readManifest } from "../../installers/src/packages.ts";
 import { Sandbox, mustRun, run } from "../src/harness/index.ts";
+import { pack } from "../src/installers/packs.ts";
 
 const ROOT = resolve(fileURLToPath(new URL("../..", import.meta.url)));
 const DARWIN = join(ROOT, "installers/darwin");
 const NAME = "runnel-7.0.0-darwin-arm64";
 const STEP_MS = 300_000;
+/** zig compiles a C++ library for each target when it is first asked for. */
+const PACK_MS = 60 * 60_000;
 /** Names of Apple's tools that the script calls. */
 const TOOLS = ["codesign", "pkgbuild", "productbuild", "pkgutil", "hdiutil", "xcrun"];
 /** Notes how it was called, and makes the file that it was asked for: the last of its arguments. */
@@ -168,6 +172,41 @@ describe("the script that makes a package or an image on a Mac", () => {
     expect(status).toBe(3);
     expect(existsSync(join(place, "out/Runnel-7.0.0-arm64.pkg"))).toBe(false);
   });
+});
+
+describe("npm run pack -- macos", () => {
+  const canPack = process.platform === "linux" && process.arch === "x64";
+  const packs = canPack ? test : test.skip;
+  const whyNot = canPack ? "" : " (skipped: packages are made on Linux on x64)";
+
+  packs(
+    `makes tarballs with the addons of their processor, the drive without a driver among them${whyNot}`,
+    async () => {
+      const own = new Sandbox(PACK_MS);
+      try {
+        const made = await pack(["macos"], "7.0.0", own.makeFolder("out"));
+        const names = made.map(({ path }) => basename(path, ".tar.xz")).toSorted();
+        expect(names).toEqual(["runnel-7.0.0-darwin-arm64", "runnel-7.0.0-darwin-x64"]);
+        for (const name of names) {
+          const [, processor = ""] = /-darwin-(\w+)$/.exec(name) ?? [];
+          const tarball = own.path("out", `${name}.tar.xz`);
+          const paths = (await mustRun("tar", ["-tJf", tarball], { deadlineMs: STEP_MS })).stdout.trim().split("\n");
+          const addons = paths.filter((path) => path.endsWith(".node"));
+          expect(addons.toSorted()).toEqual([
+            `${name}/native/prebuilds/darwin-${processor}/core.node`,
+            `${name}/native/prebuilds/darwin-${processor}/loopback.node`,
+            `${name}/node_modules/better-sqlite3/prebuilds/darwin-${processor}.node`,
+          ]);
+          await mustRun("tar", ["-xJf", tarball, "-C", own.folder, ...addons], { deadlineMs: STEP_MS });
+          const processors = addons.map((addon) => readMachO(readFileSync(own.path(addon))).processor);
+          expect(processors).toEqual(addons.map(() => processor));
+        }
+      } finally {
+        await own.cleanup();
+      }
+    },
+    PACK_MS,
+  );
 });
 
 describe("the configuration of electron-builder", () => {

@@ -14,11 +14,11 @@ export const LINUX: Host = {
   addons: { folder: "native/build", names: ["core", "drive"] },
 };
 
-/** The drive of macFUSE is built where macFUSE is installed only. */
+/** Drives are served over NFS there: that of macFUSE is built where macFUSE is installed only. */
 const mac = (processor: string): Host => ({
   name: `darwin-${processor}`,
   bringsNode: false,
-  addons: { folder: `native/prebuilds/darwin-${processor}`, names: ["core"] },
+  addons: { folder: `native/prebuilds/darwin-${processor}`, names: ["core", "loopback"] },
 });
 
 export const MACS: readonly Host[] = ["arm64", "x64"].map(mac);

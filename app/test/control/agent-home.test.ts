@@ -27,6 +27,21 @@ describe("the agent's home", () => {
     expect(homeFolder(environment, platform, "/users/ada")).toBe(folder);
   });
 
+  test.each([
+    ["linux", "docs/linux.md", "`~/.local/state/runnel`"],
+    ["darwin", "docs/macos.md", "`~/Library/Application Support/Runnel`"],
+    ["win32", "docs/windows.md", "`%LOCALAPPDATA%\\Runnel`"],
+  ] as const)("is on %s where its page says that data stay", (platform, page, folder) => {
+    const said = folder
+      .replaceAll("`", "")
+      .replace(/^~|%LOCALAPPDATA%/, "/users/ada")
+      .replaceAll("\\", "/");
+    expect(homeFolder({ LOCALAPPDATA: "/users/ada" }, platform, "/users/ada")).toBe(said);
+    const text = readFileSync(new URL(`../../../${page}`, import.meta.url), "utf8");
+    const removing = text.slice(text.search(/^#+ (Removing|Installing) it$/m));
+    expect(removing.replaceAll(/\s+/g, " ")).toContain(folder);
+  });
+
   test("is made for its user alone, and refused when others look into it", () => {
     const folder = join(makeFolder(), "deep", "home");
     new AgentHome(folder).make();

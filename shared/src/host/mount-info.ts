@@ -10,17 +10,19 @@ export interface MountTableEntry {
   source: string;
 }
 
-/** Every mount of this process's view, the one on top last; none on a system that does not say. */
+/** Every mount of this process's view, the one on top last; none on a system that does not say it in a file. */
 export async function readMountTable(): Promise<MountTableEntry[]> {
   if (process.platform !== "linux") return [];
   return parseMountInfo(await readFile("/proc/self/mountinfo", "utf8"));
 }
 
 const SERVED = "served";
+/** Names of FUSE on Linux, and of macFUSE. */
+const FUSE = /^(fuse|macfuse|osxfuse)/;
 
 /** True for a drive that some agent has mapped. Its source is "runnel:" and the volume. */
 export function isRunnelMount(entry: MountTableEntry): boolean {
-  return (entry.fileSystem.startsWith("fuse") || entry.fileSystem === SERVED) && entry.source.startsWith("runnel:");
+  return (FUSE.test(entry.fileSystem) || entry.fileSystem === SERVED) && entry.source.startsWith("runnel:");
 }
 
 /** A drive that its agent serves over NFS: the system lists another's file system at its mount point, or none. */

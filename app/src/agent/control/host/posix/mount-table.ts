@@ -1,9 +1,9 @@
-// Mounts of Linux: the kernel says what is mounted where, and keeps a drive whose agent has ended. On macOS nothing is
-// read.
+// Mounts of Linux: the kernel says what is mounted where, and keeps a drive whose agent has ended.
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import { type Clock, isRunnelMount, type MountTableEntry, readMountTable, RunnelError } from "@runnel/shared/base";
 import type { Life, MountTable } from "../mount-table.ts";
+import { runProgram } from "./run-program.ts";
 
 const PROBE_MS = 3000;
 const DETACH_MS = 10_000;
@@ -40,7 +40,8 @@ export class LinuxMountTable implements MountTable {
   }
 
   async probe(mountpoint: string): Promise<Life> {
-    const code = await this.#run(process.execPath, ["-e", PROBE_SCRIPT, mountpoint], PROBE_MS);
+    const probe = [process.execPath, "-e", PROBE_SCRIPT, mountpoint];
+    const { code } = await runProgram(this.#clock, probe, { deadlineMs: PROBE_MS });
     return code === PROBE_DEAD ? "dead" : "alive";
   }
 
@@ -50,8 +51,8 @@ export class LinuxMountTable implements MountTable {
     const layers = async (): Promise<number> =>
       (await this.read()).filter((entry) => entry.mountpoint === mountpoint && isRunnelMount(entry)).length;
     const before = await layers();
-    for (const [command = "", ...args] of attempts) {
-      await this.#run(command, args, DETACH_MS);
+    for (const attempt of attempts) {
+      await runProgram(this.#clock, attempt, { deadlineMs: DETACH_MS });
       if ((await layers()) < before) return;
     }
     throw new RunnelError(
@@ -73,24 +74,5 @@ export class LinuxMountTable implements MountTable {
     const pipe = guard.stdio[3] as Socket | null;
     pipe?.on("error", () => undefined).unref();
     return { [Symbol.dispose]: () => pipe?.end(DISPOSED) };
-  }
-
-  /** The exit code; undefined when the program could not run or was stopped at the deadline. */
-  #run(command: string, args: string[], deadlineMs: number): Promise<number | undefined> {
-    return new Promise((done) => {
-      const child = spawn(command, args, { cwd: "/", stdio: "ignore" });
-      const timer = this.#clock.after(deadlineMs, () => {
-        child.kill("SIGKILL");
-        // Killed or not (it may sit in the kernel), nobody waits for it any longer.
-        child.unref();
-        done(undefined);
-      });
-      const end = (code: number | null): void => {
-        timer.cancel();
-        done(code ?? undefined);
-      };
-      child.once("error", () => end(null));
-      child.once("exit", end);
-    });
   }
 }

@@ -1,4 +1,4 @@
-// Linux, and macOS as far as it is the same.
+// Linux. macOS is the same but for what ../darwin/ has.
 import type { System } from "../system.ts";
 import { posixPaths } from "../../paths/posix-paths.ts";
 import { placeSocket } from "./local-socket.ts";
