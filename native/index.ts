@@ -5,4 +5,4 @@ export { descriptorLimit, realDisk, systemBoot } from "./src/host/real-disk.ts";
 export { openSecret, sealSecret } from "./src/host/sealed-secret.ts";
 export { threadExecutor } from "./src/host/thread-executor.ts";
 export { checkPages, pageChecks } from "./src/host/page-checks.ts";
-export { loadAddon } from "./src/load.ts";
+export { hasAddon, loadAddon } from "./src/load.ts";

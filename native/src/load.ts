@@ -17,6 +17,11 @@ export function addonPlaces(name: AddonName, folder = NATIVE): string[] {
   return [join(folder, "build", `${name}.node`), join(folder, "prebuilds", target, `${name}.node`)];
 }
 
+/** True where an addon lies; whether it loads is another matter. */
+export function hasAddon(name: AddonName, folder = NATIVE): boolean {
+  return addonPlaces(name, folder).some((place) => existsSync(place));
+}
+
 /** Throws a plain Error that names what is missing and what to do. */
 export function addonPath(name: AddonName, folder = NATIVE): string {
   const places = addonPlaces(name, folder);

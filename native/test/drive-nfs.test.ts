@@ -20,6 +20,8 @@ import { processClock } from "./support/memory-rig.ts";
 
 const run = promisify(execFile);
 const ANOTHER_UID = 65_534;
+const ENOTEMPTY = 39;
+const { O_CREAT, O_EXCL } = constants;
 let served: NfsServed;
 let folder: string;
 
@@ -64,6 +66,60 @@ afterEach(async () => {
     await other.unlink("b");
     await expect(other.stat("b")).rejects.toMatchObject({ errno: 2 });
     await other.end();
+  });
+
+  test("what a Mac keeps of a file in ._NAME beside it is an ordinary file, written, renamed and removed as such", async () => {
+    const program = await LibnfsProgram.start(served.address);
+    /** Magic of AppleDouble (RFC 1740), and what a Mac pads it with. */
+    const tags = Buffer.concat([Buffer.from([0, 5, 0x16, 7, 0, 2, 0, 0]), Buffer.alloc(4088, "tags\0")]);
+    const write = async (path: string, data: Buffer, flags = O_CREAT | O_EXCL): Promise<void> => {
+      const file = await program.open(path, constants.O_RDWR | flags);
+      await program.write(file, 0, data);
+      await program.close(file);
+    };
+    await program.mkdir("d");
+    await write("d/a", Buffer.from("text"));
+    await write("d/._a", tags);
+    // Finder reads them, and changes a few bytes in the middle.
+    const file = await program.open("d/._a", constants.O_RDWR);
+    expect(Buffer.from(await program.read(file, 0, 5000)).equals(tags)).toBe(true);
+    await program.write(file, 50, Buffer.from("red"));
+    await program.close(file);
+    tags.write("red", 50);
+    await waitUntil(async () => served.fake.bytesAt("d/._a")?.equals(tags) === true);
+    expect(served.fake.bytesAt("d/a")?.toString()).toBe("text");
+    expect(await program.readdir("d")).toEqual(["._a", "a"]);
+
+    await program.rename("d/a", "d/b");
+    await program.rename("d/._a", "d/._b");
+    expect(await program.readdir("d")).toEqual(["._b", "b"]);
+    expect([served.fake.bytesAt("d/b")?.toString(), served.fake.bytesAt("d/._b")?.equals(tags)]).toEqual([
+      "text",
+      true,
+    ]);
+    // A save as programs of a Mac make it: a new file takes the name, and its tags take that of the old ones.
+    await write("d/new", Buffer.from("newer"));
+    await write("d/._new", Buffer.from("\0"));
+    await program.rename("d/new", "d/b");
+    await program.rename("d/._new", "d/._b");
+    await waitUntil(async () => served.fake.bytesAt("d/b")?.toString() === "newer");
+    expect(served.fake.bytesAt("d/._b")).toHaveLength(1);
+
+    // A folder with nothing but tags is not empty, to a Mac either.
+    await program.unlink("d/b");
+    await expect(program.stat("d/b")).rejects.toMatchObject({ errno: 2 });
+    await expect(program.rmdir("d")).rejects.toMatchObject({ errno: ENOTEMPTY });
+    await program.unlink("d/._b");
+    await expect(program.unlink("d/._b")).rejects.toMatchObject({ errno: 2 });
+    await program.rmdir("d");
+    // Without its file it is a file, too; so is the name that has nothing behind it.
+    for (const name of ["._alone", "._", "._._a"]) {
+      await write(name, tags);
+      await waitUntil(async () => served.fake.bytesAt(name)?.equals(tags) === true);
+      await program.unlink(name);
+    }
+    expect(await program.readdir("")).toEqual([]);
+    await program.end();
   });
 
   (process.getuid?.() === 0 ? test : test.skip)(

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { addonPath, addonPlaces, loadAddon } from "../src/load.ts";
+import { addonPath, addonPlaces, hasAddon, loadAddon } from "../src/load.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -45,6 +45,16 @@ test("where there is none, its name, the system, both places and what to do are 
     message = (error as Error).message;
   }
   for (const part of ["core.node", target, built, prebuilt, "npm run setup"]) expect(message).toContain(part);
+});
+
+test("one is there in either place, and not for having another's name", () => {
+  expect(hasAddon("core", folder)).toBe(false);
+  const path = put(1, (at) => writeFileSync(at, ""));
+  expect(hasAddon("core", folder)).toBe(true);
+  expect(hasAddon("drive", folder)).toBe(false);
+  rmSync(path);
+  put(0, (at) => writeFileSync(at, ""));
+  expect(hasAddon("core", folder)).toBe(true);
 });
 
 test("one that is not an addon for this system is refused by its path", () => {

@@ -2,16 +2,17 @@
 // oxlint-disable-next-line no-restricted-imports -- of one address
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { DescriptorGate, descriptorLimit, realDisk, threadExecutor } from "@runnel/native";
+import { DescriptorGate, descriptorLimit, hasAddon, realDisk, threadExecutor } from "@runnel/native";
 import { type Drive, type DriveSettings, kernelDrive, memoryDrive, nfsDrive } from "@runnel/native/drive";
 import { LocalSecrets, RealClock, WsDialer } from "@runnel/shared";
 import type { Clock, Dialer, Disk, DiskRoot, Executor } from "@runnel/shared";
 import type { Logger } from "pino";
-import { AgentHome, volumeOf } from "./control/index.ts";
+import { AgentHome, thisSystem, volumeOf } from "./control/index.ts";
 import { openCache } from "./cache/content-cache.ts";
 import type { DeviceAtHome } from "./colleagues/colleagues.ts";
 import { deviceAtHome } from "./colleagues/device-at-home.ts";
 import { commonFolder, pathBelow } from "./cache/path-below.ts";
+import { withDriveThatIsThere } from "./drive-that-is-there.ts";
 import { openJournal } from "./journal/log-journal.ts";
 import { MountedVolume } from "./mounted-volume/mounted-volume.ts";
 import type { MountDeps } from "./mounted-volume/mount-deps.ts";
@@ -59,10 +60,12 @@ let gate: DescriptorGate | undefined;
 let device: DeviceAtHome | undefined;
 
 export async function openMount(
-  settings: MountSettings,
+  asked: MountSettings,
   log: Logger,
   happened: (happening: Happening) => void,
 ): Promise<Mount> {
+  const drivesHere = { mapsNfs: thisSystem.mapsNfs, hasKernelDrive: hasAddon("drive") };
+  const settings = withDriveThatIsThere(asked, drivesHere);
   const clock = new RealClock();
   gate ??= new DescriptorGate(clock, Math.floor(descriptorLimit() / OWN_SHARE));
   const supplies = await suppliesOrNone(mountLog(log));

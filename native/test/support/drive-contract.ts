@@ -903,7 +903,15 @@ export function driveContract(
       await expect(program.removexattr("a", "user.one")).rejects.toMatchObject({ errno: ENODATA });
       expect((await program.listxattr("a")).toSorted()).toEqual(["user.empty", "user.large"]);
       expect(await count("xattrs")).toBe(2);
-      for (const other of ["trusted.a", "security.a"])
+      // Finder's tags, by the name that a drive of macFUSE has for them: a list of properties, as bytes.
+      const finderTags = ["user.com.apple.metadata:_kMDItemUserTags", "user.com.apple.FinderInfo"];
+      const plist = Buffer.from("bplist00\u00a1\u0001URed\n6\0\0\u00ff", "latin1");
+      for (const tag of finderTags) await program.setxattr("a", tag, plist);
+      expect(await program.listxattr("a")).toEqual(expect.arrayContaining(finderTags));
+      for (const tag of finderTags) expect(Buffer.compare(await program.getxattr("a", tag), plist)).toBe(0);
+      for (const tag of finderTags) await program.removexattr("a", tag);
+      expect((await program.listxattr("a")).toSorted()).toEqual(["user.empty", "user.large"]);
+      for (const other of ["trusted.a", "security.a", "com.apple.FinderInfo"])
         await expect(program.setxattr("a", other, bytes("1"))).rejects.toMatchObject({ errno: EOPNOTSUPP });
     });
 

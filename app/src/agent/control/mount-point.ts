@@ -32,7 +32,9 @@ export async function resolvePath(
   mayBeMissing = false,
 ): Promise<ResolvedPath> {
   const { paths } = folders;
-  const runnelMounts = new Set(mounts.filter(isRunnelMount).map((entry) => entry.mountpoint));
+  const runnelMounts = new Map(
+    mounts.filter(isRunnelMount).map(({ mountpoint }) => [paths.fold(mountpoint), mountpoint]),
+  );
   const whole = paths.spell(asked);
   const why = paths.whyNoPath(whole);
   if (why !== undefined) refuse("Invalid", why);
@@ -55,9 +57,10 @@ export async function resolvePath(
       continue;
     }
     const next = paths.files.join(at, part);
-    if (runnelMounts.has(next)) {
-      const path = paths.files.join(next, ...left);
-      return { path, runnelMount: next, type: "folder", above: [...above, at] };
+    const mountpoint = runnelMounts.get(paths.fold(next));
+    if (mountpoint !== undefined) {
+      const path = paths.files.join(mountpoint, ...left);
+      return { path, runnelMount: mountpoint, type: "folder", above: [...above, at] };
     }
     const found = await folders.probe(next);
     if (found.type === "symlink") {

@@ -87,7 +87,8 @@ describe("macOS", () => {
 
   test("asks macOS for its mounts, and for nothing that touches one", () => {
     expect(darwinSystem.mountTable(new RealClock())).toBeInstanceOf(DarwinMountTable);
-    expect({ ...darwinSystem, mountTable: 0 }).toEqual({ ...posixSystem, mountTable: 0 });
+    const others = { paths: 0, mountTable: 0, mapsNfs: 0 };
+    expect({ ...darwinSystem, ...others }).toEqual({ ...posixSystem, ...others });
   });
 
   test("has drives of its process in the table whatever the system says, and each of them once", async () => {
@@ -121,6 +122,10 @@ describe("macOS", () => {
     const found = await resolvePath("/Volumes/docs/a/b.txt", await table(programs).read(), folders);
     expect(found).toMatchObject({ path: "/Volumes/docs/a/b.txt", runnelMount: "/Volumes/docs" });
     expect(looked).toEqual(["/Volumes"]);
+    // Volumes of a Mac take small and large letters for each other.
+    const typed = await resolvePath("/volumes/DOCS/A/b.txt", await table(programs).read(), folders);
+    expect(typed).toMatchObject({ path: "/Volumes/docs/A/b.txt", runnelMount: "/Volumes/docs" });
+    expect(looked).toEqual(["/Volumes", "/volumes"]);
   });
 
   test("takes a dead drive away by force, and says so where it stays", async () => {

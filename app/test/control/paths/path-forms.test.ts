@@ -2,11 +2,13 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { PathForm } from "../../../src/agent/control/paths/path-form.ts";
+import { darwinPaths } from "../../../src/agent/control/paths/darwin-paths.ts";
 import { posixPaths } from "../../../src/agent/control/paths/posix-paths.ts";
 import { windowsPaths } from "../../../src/agent/control/paths/windows-paths.ts";
 
 describe.each<[string, PathForm, string, string]>([
-  ["Linux and macOS", posixPaths, "/users/ada/Docs", "/users/ada/Docs/"],
+  ["Linux", posixPaths, "/users/ada/Docs", "/users/ada/Docs/"],
+  ["macOS", darwinPaths, "/Users/ada/Docs", "/Users/ada/Docs/"],
   ["Windows", windowsPaths, "R:", "R:\\"],
   ["Windows, in a share", windowsPaths, "\\\\runnel\\docs", "\\\\Runnel\\Docs\\"],
 ])("a path of %s", (_, paths, mountpoint, drive) => {
@@ -28,6 +30,14 @@ describe.each<[string, PathForm, string, string]>([
   test.each(["", "a", "a/b c.txt", "ä/漢字"])("on a drive leads to %j in the volume, and back", (inside) => {
     expect(paths.inVolume(mountpoint, paths.spell(paths.onDrive(mountpoint, inside)))).toBe(inside);
   });
+});
+
+test("paths of a Mac are one where they differ in letters that its volumes take for each other, others of no system", () => {
+  const composed = "/Users/Ada/Caf\u00c9";
+  for (const path of [composed.normalize("NFD"), "/users/ada/caf\u00e9", "/USERS/ADA/CAFE\u0301"])
+    expect(darwinPaths.fold(path)).toBe(darwinPaths.fold(composed));
+  expect(darwinPaths.fold("/Users/Ada/Cafe")).not.toBe(darwinPaths.fold(composed));
+  for (const { fold } of [posixPaths, windowsPaths]) expect(fold(composed)).toBe(composed);
 });
 
 describe("a path of Windows", () => {

@@ -25,6 +25,8 @@ export interface System {
    * says are made up.
    */
   readonly hasUserNumbers: boolean;
+  /** True where the system maps a drive over NFS for whoever asks, without a driver. */
+  readonly mapsNfs: boolean;
   /** True where a process that is asked to end by SIGTERM learns of it; elsewhere it is ended as by a crash. */
   readonly asksBySignal: boolean;
   /** Makes the names in a folder durable, where the system does not do so by itself. */

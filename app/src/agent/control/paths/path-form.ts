@@ -15,6 +15,8 @@ export interface PathForm {
   split(path: string): { root: string; names: string[] };
   /** Returns the names of a path that leads on from a folder. */
   namesOf(relative: string): string[];
+  /** Returns what spelled paths of one file have in common where the system takes letters for each other. */
+  fold(path: string): string;
   /** Returns the letter or share that a spelled path is or begins with; undefined for others, and where none are. */
   driveOf(path: string): string | undefined;
   /**

@@ -1,4 +1,4 @@
-// Paths of Linux and macOS: one root, and drives at folders.
+// Paths of Linux: one root, and drives at folders.
 import { posix } from "node:path";
 import type { PathForm } from "./path-form.ts";
 
@@ -13,6 +13,7 @@ export const posixPaths: PathForm = {
   spell: (path) => posix.resolve(path),
   split: (path) => ({ root: "/", names: namesOf(path) }),
   namesOf,
+  fold: (path) => path,
   driveOf: () => undefined,
   folderAt: () => undefined,
   whyNoPath: () => undefined,

@@ -114,6 +114,8 @@ export const windowsPaths: PathForm = {
     return { root: root.endsWith("\\") ? root : `${root}\\`, names: namesOf(whole.slice(root.length)) };
   },
   namesOf,
+  // A drive is a letter or a share, which has one spelling.
+  fold: (path) => path,
   driveOf,
   folderAt: (drive) => (LETTER.test(drive) ? `${drive}\\` : undefined),
   whyNoPath(path) {

@@ -9,14 +9,13 @@
 #include <cerrno>
 #include <system_error>
 
+#include "mount_options.h"
+
 namespace runnel::drive {
 namespace {
 
 constexpr const char* kMacFuse = "/Library/Filesystems/macfuse.fs";
 constexpr std::string_view kVolumes = "/Volumes/";
-// macFUSE ends a mount that leaves a request unanswered for so long, a minute unless told. A large save over a narrow
-// link takes longer; ten minutes are the most.
-constexpr const char* kDaemonTimeout = "daemon_timeout=600";
 
 }  // namespace
 
@@ -45,14 +44,7 @@ std::string WhyNotMounted() {
 }
 
 std::vector<std::string> OptionsFor(const KernelFront::Settings& settings) {
-  const size_t colon = settings.source.find(':');
-  const std::string name = colon == std::string::npos ? settings.source : settings.source.substr(colon + 1);
-  std::vector<std::string> options = {"default_permissions", "fsname=" + settings.source, "volname=" + name,
-                                      kDaemonTimeout};
-  if (geteuid() == 0) options.push_back("allow_other");
-  if (settings.is_read_only) options.push_back("rdonly");
-  if (settings.uses_fskit) options.push_back("backend=fskit");
-  return options;
+  return MacFuseOptions({settings.source, geteuid() == 0, settings.is_read_only, settings.uses_fskit});
 }
 
 bool MountOver(const KernelFront::Settings&, const std::string&, std::string*) { return false; }

@@ -11,6 +11,7 @@ export const posixSystem: System = {
   placeSocket,
   replace,
   hasUserNumbers: true,
+  mapsNfs: false,
   asksBySignal: true,
   syncFolder,
 };

@@ -11,6 +11,7 @@ export const windowsSystem: System = {
   placeSocket,
   replace: (from, to) => replace(from, to),
   hasUserNumbers: false,
+  mapsNfs: false,
   asksBySignal: false,
   syncFolder,
 };
