@@ -107,8 +107,9 @@ describe("macOS", () => {
     expect(await drives()).toEqual(["/Volumes/docs"]);
   });
 
-  test("leads a path in a drive to the drive, and looks at nothing of it", async () => {
+  test("leads a path in a drive to the drive, by the agent's name for it, and looks at nothing of it", async () => {
     using programs = new FakePrograms(MAC_LINES);
+    const mounts = table(programs);
     const looked: string[] = [];
     const folders: FolderView = {
       paths: darwinSystem.paths,
@@ -119,13 +120,16 @@ describe("macOS", () => {
       isEmpty: async () => true,
       mayWrite: async () => true,
     };
-    const found = await resolvePath("/Volumes/docs/a/b.txt", await table(programs).read(), folders);
+    const found = await resolvePath("/Volumes/docs/a/b.txt", await mounts.read(), folders);
     expect(found).toMatchObject({ path: "/Volumes/docs/a/b.txt", runnelMount: "/Volumes/docs" });
     expect(looked).toEqual(["/Volumes"]);
     // Volumes of a Mac take small and large letters for each other.
-    const typed = await resolvePath("/volumes/DOCS/A/b.txt", await table(programs).read(), folders);
+    const typed = await resolvePath("/volumes/DOCS/A/b.txt", await mounts.read(), folders);
     expect(typed).toMatchObject({ path: "/Volumes/docs/A/b.txt", runnelMount: "/Volumes/docs" });
     expect(looked).toEqual(["/Volumes", "/volumes"]);
+    using _ = await mounts.endWithProcess("/Volumes/Docs");
+    const named = await resolvePath("/Volumes/docs", await mounts.read(), folders);
+    expect(named.runnelMount).toBe("/Volumes/Docs");
   });
 
   test("takes a dead drive away by force, and says so where it stays", async () => {

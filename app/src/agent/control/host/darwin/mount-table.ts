@@ -38,7 +38,10 @@ export class DarwinMountTable implements MountTable {
     this.#programs = programs;
   }
 
-  /** @throws RunnelError Unavailable when the system does not say it. */
+  /**
+   * Has the drives of this process last: the name under which the agent knows one is taken, and not the system's.
+   * @throws RunnelError Unavailable when the system does not say what is mounted.
+   */
   async read(): Promise<MountTableEntry[]> {
     const { code, text } = await runProgram(this.#clock, this.#programs.mount, LIST);
     if (code !== 0)
