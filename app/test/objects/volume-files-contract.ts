@@ -115,8 +115,8 @@ export function volumeFilesContract(what: string, open: () => Promise<OpenedFile
       await files.write("content", { ...source, recipe: content.recipe }, { signal, chunks: "content" });
       await files.write("fixed", { ...source, recipe: fixed.recipe }, { signal, chunks: "fixed" });
       for (const name of ["content", "fixed"]) {
-        await using opened = await files.open(name);
-        await using known = await opened.source();
+        await using stored = await files.open(name);
+        await using known = await stored.source();
         expect(Buffer.compare((await files.cut(known, "content")).oid, content.oid)).toBe(0);
         expect(Buffer.compare((await files.cut(known, "fixed")).oid, fixed.oid)).toBe(0);
       }

@@ -60,7 +60,7 @@ export const putVerb = agentVerb(putSchemas, {
         isUrl(typed) ? typed : absolutePath(typed),
       )
       .addOption(
-        new Option("--chunks <where>", "cut where the content says, or fixed: for what is compressed or encrypted")
+        new Option("--chunks <kind>", "cut where the content says, or fixed: for what is compressed or encrypted")
           .choices(CHUNK_KINDS)
           .default("content"),
       )
