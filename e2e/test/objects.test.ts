@@ -155,6 +155,8 @@ test("[W211] what is put in fixed chunks is another object than the same otherwi
     volumes: { archive: sandbox.path("served", "archive") },
     listen: `0.0.0.0:${other.port}`,
     data: sandbox.path("data-other"),
+    // It has forgotten who has a lease, and waits until nobody can have one.
+    leaseTerm: 1,
   });
   await gotBy("uma");
   expect(await ada.ask(["put", file, "--to", archive, "--chunks", "fixed"])).toMatchObject({
