@@ -59,8 +59,16 @@ test("[W211] what is no object of its name is cut as any file: other bytes, and 
   await rig.writeFile(`${OBJECTS_FOLDER}/${wrong}`, bytes);
   await rig.writeFile(asFixed, bytes);
   await rig.settle();
-  expect(await knownOid(rig, wrong)).toBe(asContent);
-  const state = await rig.volume.meta.lookup(ROOT_NODE, asFixed);
-  const recipe = await rig.volume.meta.recipe({ node: state?.node ?? 0, seq: state?.version ?? 0 });
-  expect(recipe?.lengths).toEqual((await rig.executor.chunkBytes(bytes)).lengths);
+  for (const isNewIndex of [false, true]) {
+    if (isNewIndex) {
+      await rig.close();
+      rig.loseMeta();
+      await rig.open();
+      await rig.settle();
+    }
+    expect(await knownOid(rig, wrong)).toBe(asContent);
+    const state = await rig.volume.meta.lookup(ROOT_NODE, asFixed);
+    const recipe = await rig.volume.meta.recipe({ node: state?.node ?? 0, seq: state?.version ?? 0 });
+    expect(recipe?.lengths).toEqual((await rig.executor.chunkBytes(bytes)).lengths);
+  }
 });
