@@ -1,11 +1,12 @@
 // Makes shared/vectors/chunks.json: where contents are cut, computed straight from the definition
 // (native/src/chunk/rabin.h) by long division of every window, with nothing in common with the engines that are tested
-// against it. Takes some minutes.
+// against it; and the OIDs in shared/vectors/objects.json, whose contents and URIs are written by hand. Takes some
+// minutes.
 //
 //   node scripts/make-chunk-vectors.ts
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { buildContent } from "../shared/vectors/content.ts";
 import type { ContentPart } from "../shared/vectors/content.ts";
@@ -19,7 +20,10 @@ const PRESETS = [
   { mask: 0x1fffn, minBytes: 2048, maxBytes: 65_536 },
   { mask: 0xffffn, minBytes: 16_384, maxBytes: 524_288 },
   { mask: 0x7ffffn, minBytes: 262_144, maxBytes: 1_048_576 },
+  { mask: 0x1fffn, minBytes: 65_536, maxBytes: 65_536 },
+  { mask: 0x1fffn, minBytes: 1_048_576, maxBytes: 1_048_576 },
 ] as const;
+type Preset = 0 | 1 | 2 | 3 | 4;
 const [{ minBytes: MIN_BYTES, maxBytes: MAX_BYTES }] = PRESETS;
 
 const TOP_BIT = WINDOW_BYTES * 8 - 1;
@@ -39,7 +43,7 @@ function isBreakpoint(bytes: Uint8Array, position: number, mask: bigint): boolea
   return (remainder(BigInt(`0x${Buffer.from(window).toString("hex")}`)) & mask) === BREAKPOINT_VALUE;
 }
 
-function cut(bytes: Uint8Array, preset: 0 | 1 | 2): number[] {
+function cut(bytes: Uint8Array, preset: Preset): number[] {
   const { mask, minBytes, maxBytes } = PRESETS[preset];
   const lengths: number[] = [];
   for (let start = 0; start < bytes.length;) {
@@ -62,7 +66,7 @@ function seedWithBreakpoint(position: number): number {
 const RANDOM = { random: { seed: 1, length: 300_000 } };
 const INSERTED_AT = 150_000;
 
-const contents: { name: string; preset?: 0 | 1 | 2; parts: ContentPart[] }[] = [
+const contents: { name: string; preset?: Preset; parts: ContentPart[] }[] = [
   { name: "empty", parts: [] },
   { name: "one byte", parts: [{ random: { seed: 7, length: 1 } }] },
   { name: "shorter than the window", parts: [{ random: { seed: 7, length: 47 } }] },
@@ -103,6 +107,17 @@ const contents: { name: string; preset?: 0 | 1 | 2; parts: ContentPart[] }[] = [
   },
   { name: "random, largest chunks", preset: 2, parts: [{ random: { seed: 8, length: 2_500_000 } }] },
   { name: "zeros, largest chunks", preset: 2, parts: [{ zeros: 2_200_000 }] },
+  { name: "empty, fixed chunks", preset: 3, parts: [] },
+  { name: "one byte, fixed chunks", preset: 3, parts: [{ random: { seed: 7, length: 1 } }] },
+  { name: "exactly a fixed chunk", preset: 3, parts: [{ random: { seed: 9, length: 65_536 } }] },
+  { name: "one more than a fixed chunk", preset: 3, parts: [{ random: { seed: 9, length: 65_537 } }] },
+  { name: "random, fixed chunks", preset: 3, parts: [RANDOM] },
+  {
+    name: "zeros, random, zeros, fixed chunks",
+    preset: 3,
+    parts: [{ zeros: 70_000 }, { random: { seed: 4, length: 20_000 } }, { zeros: 70_000 }],
+  },
+  { name: "random, large fixed chunks", preset: 4, parts: [{ random: { seed: 8, length: 2_500_000 } }] },
 ];
 
 const cases = contents.map(({ name, preset = 0, parts }) => {
@@ -116,9 +131,46 @@ const cases = contents.map(({ name, preset = 0, parts }) => {
     lengths: cut(bytes, preset),
   };
 });
-const file = new URL("../shared/vectors/chunks.json", import.meta.url);
 const about =
   "Lengths of the chunks of each content. Made by scripts/make-chunk-vectors.ts; contents as in vectors/content.ts.";
-writeFileSync(file, JSON.stringify({ about, cases }));
-execFileSync(fileURLToPath(new URL("../node_modules/.bin/oxfmt", import.meta.url)), [fileURLToPath(file)]);
+write("chunks.json", { about, cases });
+
+interface ObjectVector {
+  name: string;
+  cut: "content" | "fixed";
+  parts: ContentPart[];
+}
+
+const told = JSON.parse(readFileSync(vectors("objects.json"), "utf8")) as { objects: ObjectVector[] };
+const objects = told.objects.map(({ name, cut: how, parts }) => {
+  const bytes = buildContent(parts);
+  const lengths = cut(bytes, how === "fixed" ? 3 : 0);
+  return { name, cut: how, parts, sizeBytes: bytes.length, chunks: lengths.length, oid: oidOf(bytes, lengths) };
+});
+write("objects.json", { ...told, objects });
 console.log(`${cases.length} contents, ${cases.reduce((sum, one) => sum + one.lengths.length, 0)} chunks`);
+
+/** The digest of each chunk's length and digest. */
+function oidOf(bytes: Uint8Array, lengths: readonly number[]): string {
+  const recipe = createHash("sha256");
+  let at = 0;
+  for (const length of lengths) {
+    const encoded = Buffer.alloc(4);
+    encoded.writeUInt32LE(length);
+    recipe.update(encoded).update(
+      createHash("sha256")
+        .update(bytes.subarray(at, (at += length)))
+        .digest(),
+    );
+  }
+  return recipe.digest("hex");
+}
+
+function vectors(name: string): string {
+  return fileURLToPath(new URL(`../shared/vectors/${name}`, import.meta.url));
+}
+
+function write(name: string, content: object): void {
+  writeFileSync(vectors(name), JSON.stringify(content));
+  execFileSync(fileURLToPath(new URL("../node_modules/.bin/oxfmt", import.meta.url)), [vectors(name)]);
+}

@@ -3,7 +3,7 @@
 import { expect, test } from "@jest/globals";
 import { LocalFiles, openObject, putObject } from "@runnel/app/internals";
 import { volumeFilesContract } from "@runnel/app/test/objects/volume-files-contract.ts";
-import { OBJECTS_FOLDER, SeededRandom } from "@runnel/shared";
+import { FIXED_CHUNKS_FEATURE, OBJECTS_FOLDER, PROTOCOL_FEATURES, SeededRandom } from "@runnel/shared";
 import { SimulatedPlace } from "../src/simulation/index.ts";
 
 const HOUR_MS = 3_600_000;
@@ -51,4 +51,25 @@ test("an object is put, got, put again, and removed by the server once its time 
   expect(await place.run(names())).toEqual([]);
   await expect(place.run(openObject(mount.files, first))).rejects.toMatchObject({ kind: "NotFound" });
   await place.close();
+});
+
+test("[W178] [W211] a server that knows no fixed chunks is not asked for them: nothing is made there", async () => {
+  const before = [...PROTOCOL_FEATURES];
+  (PROTOCOL_FEATURES as string[]).splice(before.indexOf(FIXED_CHUNKS_FEATURE), 1);
+  try {
+    const place = new SimulatedPlace(1, { delayMs: 15, bytesPerSecond: 2_000_000 });
+    await place.open({});
+    const root = await place.disk.openRoot("/home", { permissions: 0o700 });
+    await root.writeFile("file", new SeededRandom(1).bytes(100_000), { mode: "create", permissions: 0o600 });
+    await using source = await new LocalFiles(place.disk).open("/home/file");
+    const { files } = place.mount;
+    const options = { lifeMs: HOUR_MS, signal: new AbortController().signal };
+    const fixed = place.run(putObject(files, source, place.clock, { ...options, chunks: "fixed" }));
+    await expect(fixed).rejects.toMatchObject({ kind: "Unsupported" });
+    expect(await place.run(files.list(OBJECTS_FOLDER))).toEqual([]);
+    await place.run(putObject(files, source, place.clock, options));
+    await place.close();
+  } finally {
+    (PROTOCOL_FEATURES as string[]).splice(0, Infinity, ...before);
+  }
 });

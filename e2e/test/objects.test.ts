@@ -2,7 +2,7 @@
 // command line and the client.
 import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { askServer } from "@runnel/server/admin";
@@ -126,16 +126,128 @@ test("what is put is a file of the volume; the same again sends nothing; who may
   expect(existsSync(local("stolen"))).toBe(false);
 });
 
-test("a program puts a stream and gets it in order and out of order; what it ends is ended, and nothing is left", async () => {
-  const program = async (...args: string[]): Promise<Json> => {
-    const options = { env: ada.env, deadlineMs: 50_000 };
-    const { stdout } = await mustRun(
-      process.execPath,
-      ["--disable-warning=ExperimentalWarning", PROGRAM, ...args],
-      options,
-    );
-    return JSON.parse(stdout) as Json;
+test("[W211] what is put in fixed chunks is another object than the same otherwise; both are got, also from a new index", async () => {
+  const file = local("archive.bin", noise(FILE_BYTES, 20));
+  const archive = urlOf(other, "archive");
+  const puts = [await ada.ask(["put", file, "--to", archive])];
+  puts.push(await ada.ask(["put", file, "--to", archive, "--chunks", "fixed"]));
+  const [content, fixed] = puts as { uri: string; oid: string }[];
+  expect(fixed?.oid).not.toBe(content?.oid);
+  const gotBy = async (name: string): Promise<void> => {
+    const device = sandbox.device(name);
+    await logIn(device, other, "data-other", "archive", true);
+    for (const [index, { uri }] of [content, fixed].map((each) => each as { uri: string }).entries()) {
+      const got = local(`${name}-${index}`);
+      await device.ask(["get", uri, got]);
+      expect(digest(got)).toBe(digest(file));
+    }
   };
+  await gotBy("ida");
+
+  await other.stop();
+  const meta = sandbox.path("data-other", "archive", "meta");
+  for (const name of readdirSync(meta)) rmSync(join(meta, name));
+  other = await sandbox.startServer({
+    volumes: { archive: sandbox.path("served", "archive") },
+    listen: `0.0.0.0:${other.port}`,
+    data: sandbox.path("data-other"),
+    // It has forgotten who has a lease, and waits until nobody can have one.
+    leaseTerm: 1,
+  });
+  await gotBy("uma");
+  expect(await ada.ask(["put", file, "--to", archive, "--chunks", "fixed"])).toMatchObject({
+    uri: fixed?.uri,
+    wasThere: true,
+  });
+});
+
+async function program(...args: string[]): Promise<Json> {
+  const options = { env: ada.env, deadlineMs: 50_000 };
+  const { stdout } = await mustRun(
+    process.execPath,
+    ["--disable-warning=ExperimentalWarning", PROGRAM, ...args],
+    options,
+  );
+  return JSON.parse(stdout) as Json;
+}
+
+test("a program gets into a file, and copies a folder there and back; it is told how far that is", async () => {
+  const folder = sandbox.makeFolder("program");
+  mkdirSync(join(folder, "tree", "within"), { recursive: true });
+  writeFileSync(join(folder, "tree", "a"), noise(200_000, 21));
+  writeFileSync(join(folder, "tree", "within", "b"), noise(1000, 22));
+  const size = 5_000_000;
+  const { uri, oid } = (await ada.ask(["put", local("to-file", noise(size, 23))])) as { uri: string; oid: string };
+  const volume = urlOf(other, "archive");
+  const told = await program("files", uri, folder, volume);
+  expect(told).toMatchObject({
+    got: { oid, size, volume: urlOf(one, "docs") },
+    copied: { files: 2, folders: 2, bytes: 201_000, skipped: [] },
+    back: { files: 2, folders: 2, bytes: 201_000, skipped: [] },
+    kinds: ["Interrupted", "Interrupted", "IsFolder", "NotFound"],
+  });
+  expect(told["done"]).toEqual([4 * 1024 * 1024, size]);
+  expect(told["progress"]).toEqual([
+    { files: 0, bytes: 0, path: join(folder, "tree") },
+    { files: 0, bytes: 0, path: join(folder, "tree", "a") },
+    { files: 1, bytes: 200_000, path: join(folder, "tree", "within") },
+    { files: 1, bytes: 200_000, path: join(folder, "tree", "within", "b") },
+  ]);
+  expect(told["fixed"]).not.toBe(oid);
+  for (const name of ["got", "fixed"]) expect(digest(join(folder, name))).toBe(digest(local("to-file")));
+  expect(statSync(join(folder, "got")).mode & 0o777).toBe(0o640);
+  for (const name of ["a", "within/b"])
+    expect(digest(join(folder, "back", name))).toBe(digest(join(folder, "tree", name)));
+  expect(existsSync(join(folder, "never"))).toBe(false);
+});
+
+test("what comes by a pipe is put, and is nowhere else afterwards; a pipe that brings nothing is the empty object", async () => {
+  const bytes = noise(300_000, 24);
+  const pipe = async (input: Uint8Array): Promise<string> => {
+    const args = [LAUNCHER, "put", "-", "--to", drive, "--chunks", "fixed"];
+    return (await mustRun(process.execPath, args, { env: ada.env, input })).stdout.trim();
+  };
+  const uri = await pipe(bytes);
+  await ada.ask(["get", uri, local("piped")]);
+  expect(Buffer.compare(readFileSync(local("piped")), bytes)).toBe(0);
+  expect(await ada.ask(["put", local("piped"), "--chunks", "fixed"])).toMatchObject({ uri, wasThere: true });
+  // An edit in place costs one fixed chunk.
+  bytes[100_000] = (bytes[100_000] ?? 0) ^ 1;
+  const before = await moved(drive);
+  const edited = await pipe(bytes);
+  const sent = (await moved(drive)).sent - before.sent;
+  expect(Math.abs(sent - 65_536)).toBeLessThan(1000);
+  expect(edited).not.toBe(uri);
+  await ada.ask(["get", await pipe(new Uint8Array()), local("piped-nothing")]);
+  expect(statSync(local("piped-nothing")).size).toBe(0);
+  expect(readdirSync(join(ada.home, "spool"))).toEqual([]);
+});
+
+test("a copy from one volume of a server to another, and of an object, is the same file", async () => {
+  await logIn(ada, one, "data", "photos");
+  const photos = urlOf(one, "photos");
+  const file = local("between", noise(FILE_BYTES, 25));
+  const { oid } = (await ada.ask(["put", file, "--chunks", "fixed"])) as { oid: string };
+  expect(await ada.ask(["cp", `${urlOf(one, "docs")}/.runnel-objects/${oid}`, `${photos}/copy`])).toMatchObject({
+    files: 1,
+    bytes: FILE_BYTES,
+  });
+  const plain = sandbox.path("served", "photos", "copy");
+  await waitFor(() => existsSync(plain) && statSync(plain).size === FILE_BYTES, 10_000, "the plain file");
+  expect(digest(plain)).toBe(digest(file));
+  await ada.ask(["cp", `${photos}/copy`, `${drive}/between`]);
+  expect(await onMount('sha256sum < "$1/between"', [drive])).toContain(digest(file));
+  // A copy that was cut otherwise than new files are can be edited, and is an object of its own when it is put.
+  await onMount('printf edited | dd of="$1/between" bs=1 seek=1000000 conv=notrunc status=none', [drive]);
+  await ada.flush(drive, { up: true });
+  const edited = Buffer.from(readFileSync(file));
+  edited.write("edited", 1_000_000);
+  expect(digest(sandbox.path("served", "docs", "between"))).toBe(createHash("sha256").update(edited).digest("hex"));
+  const asFile = await ada.ask(["put", local("edited", edited)]);
+  expect(await ada.ask(["put", `${drive}/between`])).toMatchObject({ uri: asFile["uri"], wasThere: true });
+});
+
+test("a program puts a stream and gets it in order and out of order; what it ends is ended, and nothing is left", async () => {
   const size = 12 * 1024 * 1024;
   const done = await program("there", "12");
   expect(done).toMatchObject({ size, putDone: size, getDone: size, isSame: true });
@@ -263,6 +375,8 @@ test("what is wrong is refused by name, and leaves nothing: URIs, files, places,
       [{ ...put, to: 5 }, "Invalid"],
       [{ ...put, lifeMs: 0 }, "Invalid"],
       [{ ...put, lifeMs: 1e15 }, "Invalid"],
+      [{ ...put, chunks: "blocks" }, "Invalid"],
+      [{ ...put, chunks: 65_536 }, "Invalid"],
       [{ ...copy, from: "wss://127.0.0.1/../docs" }, "Invalid"],
       [{ ...copy, from: local("nothing") }, "NotFound"],
       [{ ...copy, from: sandbox.folder }, "IsFolder"],
@@ -274,6 +388,10 @@ test("what is wrong is refused by name, and leaves nothing: URIs, files, places,
     for (const [request, kind] of wrong)
       await expect(agent.ask(request, { deadlineMs: 10_000 })).rejects.toThrow(new RegExp(`^${kind}: \\S.*\\.`));
     expect(await refused(ada, "put", file, "--for", "never")).toBe("Invalid");
+    const badWord = refusalOf(await ada.runnel(["put", file, "--chunks", "blocks", "--json"]));
+    const badTime = refusalOf(await ada.runnel(["put", file, "--for", "never", "--json"]));
+    expect(badWord).toMatchObject({ kind: "Invalid", code: badTime.code });
+    expect(badWord.sentence).toMatch(/--chunks <kind> does not take this value/);
     expect(await refused(ada, "get", uri)).toBe("Invalid");
 
     await onMount('head -c 50000 /dev/zero > "$1/.runnel-objects/$2"', [drive, oid]);

@@ -130,10 +130,16 @@ test("a client in Python finds what is served, and fetches it, the second versio
 test("a client in Python gets what was put under a URI, and refuses other bytes under its OID", async () => {
   const device = sandbox.device();
   const file = local("put", randomBytes(FILE_BYTES));
-  const { uri, oid } = (await device.ask(["put", file, "--to", url])) as { uri: string; oid: string };
-  const got = await python<{ oid: string; size: number }>("main.py", "get", uri, local("got"));
-  expect(got).toEqual({ oid, size: FILE_BYTES });
-  expect(digest(local("got"))).toBe(digest(file));
+  const both = [];
+  for (const chunks of ["fixed", "content"]) {
+    const put = await device.ask(["put", file, "--to", url, "--chunks", chunks]);
+    const { uri, oid } = put as { uri: string; oid: string };
+    const got = await python<{ oid: string; size: number }>("main.py", "get", uri, local("got"));
+    expect(got).toEqual({ oid, size: FILE_BYTES });
+    expect(digest(local("got"))).toBe(digest(file));
+    both.unshift({ uri, oid });
+  }
+  const [{ uri, oid } = { uri: "", oid: "" }] = both;
   await client("save", `.runnel-objects/${oid}`, local("else", randomBytes(FILE_BYTES)));
   await expect(python("main.py", "get", uri, local("wrong"))).rejects.toThrow(/objects\.Wrong/);
   expect(existsSync(local("wrong"))).toBe(false);

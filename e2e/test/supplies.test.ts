@@ -186,6 +186,43 @@ test("a stick brings what the line is spared, and one that is pulled out loses n
   },
 );
 
+(LONG ? test : test.skip)(
+  "[W211] an object in fixed chunks comes from a stick, and is not sent to a server that has that beside it",
+  async () => {
+    const office = await deviceBehindLine("office");
+    const file = sandbox.path("image.bin");
+    writeFileSync(file, noise(FILE_BYTES, 9));
+    const { uri } = (await office.device.ask(["put", file, "--chunks", "fixed"])) as { uri: string };
+    const stick = sandbox.makeFolder("stick");
+    await office.device.ask(["carry", "out", stick, join(office.drive, ".runnel-objects")]);
+
+    const home = await deviceBehindLine("home");
+    const line = await home.crossed(async () => {
+      await home.device.ask(["carry", "in", stick]);
+      await home.device.ask(["get", uri, sandbox.path("got.bin")]);
+    });
+    expect(line).toBeLessThan(LITTLE_BYTES);
+    await mustRun("cmp", [file, sandbox.path("got.bin")]);
+
+    const server = await sandbox.startServer({
+      volumes: { docs: sandbox.makeFolder("branch") },
+      data: sandbox.makeFolder("branch-data"),
+      args: ["--supply", stick],
+    });
+    const link = await sandbox.startEmulator(server.port);
+    const drive = sandbox.makeFolder("branch-drive");
+    await office.device.mount(`ws://127.0.0.1:${link.port}/docs`, drive);
+    const before = await link.counts();
+    const put = ["put", file, "--chunks", "fixed", "--to", drive];
+    const again = (await office.device.ask(put)) as { uri: string; wasThere: boolean };
+    const after = await link.counts();
+    expect(again.wasThere).toBe(false);
+    expect(after.up.sentBytes - before.up.sentBytes).toBeLessThan(LITTLE_BYTES);
+    await office.device.ask(["get", again.uri, sandbox.path("again.bin")]);
+    await mustRun("cmp", [file, sandbox.path("again.bin")]);
+  },
+);
+
 test("[W210] what a server has in an old folder, or on a stick, is not sent to it", async () => {
   const bytes = noise(FILE_BYTES, 6);
   writeFileSync(join(served, "film.bin"), bytes);

@@ -42,7 +42,7 @@ function cut(
   return { lengths: [...new Uint32Array(chunks.lengths)], digests: Buffer.from(chunks.digests).toString("hex") };
 }
 
-const presets = fc.constantFrom<ChunkPreset>(0, 1, 2);
+const presets = fc.constantFrom<ChunkPreset>(0, 1, 2, 3, 4);
 
 /** Positions where chunks end. */
 function ends(lengths: readonly number[]): number[] {
@@ -196,7 +196,7 @@ describe("the engines of the chunker", () => {
 
   test.each(engines)("%s cuts real files as the plain roll, with every preset", (engine) => {
     for (const bytes of [readFileSync(addonFile), readFileSync(vectorFile), readFileSync(new URL(import.meta.url))]) {
-      for (const preset of [0, 1, 2] as const) {
+      for (const preset of [0, 1, 2, 3, 4] as const) {
         expect(cut(bytes, undefined, engine, preset)).toEqual(cut(bytes, undefined, "plain", preset));
         expect(cut(bytes, [70_001, 9000, 300_000], engine, preset)).toEqual(cut(bytes, undefined, "plain", preset));
       }
@@ -206,7 +206,7 @@ describe("the engines of the chunker", () => {
   test.each(engines)("%s cuts tiny inputs as the plain roll", (engine) => {
     for (let length = 0; length < 200; length++) {
       const bytes = buildContent([{ random: { seed: length, length } }]);
-      for (const preset of [0, 1, 2] as const) {
+      for (const preset of [0, 1, 2, 3, 4] as const) {
         const plain = cut(bytes, undefined, "plain", preset);
         expect(plain.lengths).toEqual(length === 0 ? [] : [length]);
         expect(cut(bytes, undefined, engine, preset)).toEqual(plain);

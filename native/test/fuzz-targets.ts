@@ -1,7 +1,7 @@
 // Targets in the addon, which are given what came from outside: bytes to cut, edits to find, and compressed bytes.
 import { type FuzzTarget, type Targets, requireThat } from "@runnel/shared/test/fuzz/target.ts";
 import { joinMessages, splitMessages } from "@runnel/shared/test/fuzz/message-list.ts";
-import { type ChunkPreset, type ChunkedRange, type Piece, rechunkedRecipe } from "@runnel/shared";
+import { CHUNK_PRESETS, type ChunkPreset, type ChunkedRange, type Piece, rechunkedRecipe } from "@runnel/shared";
 import { buildContent } from "@runnel/shared/vectors/content.ts";
 import { type ChunkEngine, coreAddon } from "../engines.ts";
 import { inlineExecutor } from "../index.ts";
@@ -34,7 +34,7 @@ function chunks(): FuzzTarget {
       Buffer.concat([Uint8Array.of(0, 200), bytes]),
     ),
     run: async (input) => {
-      const preset = ((input[0] ?? 0) % 3) as ChunkPreset;
+      const preset = ((input[0] ?? 0) % CHUNK_PRESETS.length) as ChunkPreset;
       const stepBytes = 256 * ((input[1] ?? 0) + 1);
       const bytes = input.subarray(2);
       const plain = cut(bytes, Math.max(1, bytes.length), "plain", preset);

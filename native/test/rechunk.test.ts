@@ -8,7 +8,7 @@ import * as fc from "fast-check";
 import { inlineExecutor } from "../index.ts";
 
 const executor = inlineExecutor();
-const PRESETS: readonly ChunkPreset[] = [0, 0, 1, 2];
+const PRESETS: readonly ChunkPreset[] = [0, 0, 1, 2, 3, 4];
 
 /** A content in memory as one piece; counts what is read of it. */
 function pieceOf(bytes: Uint8Array): Piece {

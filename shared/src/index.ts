@@ -26,7 +26,12 @@ export * from "./protocol/channel.ts";
 export * from "./protocol/connection.ts";
 export * from "./protocol/frame.ts";
 export * from "./protocol/invite.ts";
-export { PROTOCOL_FEATURES, PROTOCOL_VERSION, SUPPLY_FEATURE } from "./protocol/requests/handshake.ts";
+export {
+  FIXED_CHUNKS_FEATURE,
+  PROTOCOL_FEATURES,
+  PROTOCOL_VERSION,
+  SUPPLY_FEATURE,
+} from "./protocol/requests/handshake.ts";
 export { check, packChange, packState, packType, packVersion, type SentState } from "./protocol/fields.ts";
 export * from "./protocol/feed-messages.ts";
 export type { SampleTree } from "./protocol/requests/definition.ts";

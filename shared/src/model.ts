@@ -6,6 +6,7 @@ export * from "./host/clock.ts";
 export * from "./host/disk.ts";
 export { nextTurn } from "./host/next-turn.ts";
 export * from "./model/chunk-presets.ts";
+export * from "./model/cut-kind.ts";
 export * from "./model/chunk-spans.ts";
 export * from "./model/name-text.ts";
 export * from "./model/names.ts";

@@ -1,19 +1,36 @@
 // A client for programs on Node: it puts and gets objects through the agent of this user, which is started where none
 // runs. Bytes never go through the agent's socket: it is told of files, and says where they are.
-import { type CallClient, type Clock, type ObjectUri, RunnelError, parseObjectUri } from "@runnel/shared/base";
+import {
+  type CallClient,
+  type ChunkKind,
+  type Clock,
+  type ObjectUri,
+  RunnelError,
+  parseObjectUri,
+} from "@runnel/shared/base";
 import type { z } from "zod";
 import { openAgent } from "../cli/agent-connection.ts";
 import { copySchemas, getSchemas, putSchemas } from "../verbs/objects/schemas.ts";
 import { putSpooled } from "./host/put-spooled.ts";
 import { type ObjectBytes, readObject } from "./host/read-object.ts";
 
-export type { Clock, ObjectBytes, ObjectUri };
+export type { ChunkKind, Clock, ObjectBytes, ObjectUri };
 
 const TABLE = { put: putSchemas, get: getSchemas, copy: copySchemas };
 
 export type PutResult = z.output<typeof putSchemas.gives>;
 export type GetResult = z.output<typeof getSchemas.gives>;
 export type CopyResult = z.output<typeof copySchemas.gives>;
+/** Files and bytes that have been copied, and the path that is copied now. */
+export type CopyProgress = z.output<typeof copySchemas.part>;
+
+export interface CopyOptions {
+  /** A folder with all in it. */
+  isRecursive?: boolean;
+  signal?: AbortSignal;
+  /** Called before each file and folder. */
+  progress?(copied: CopyProgress): void;
+}
 
 interface CallOptions {
   signal?: AbortSignal;
@@ -26,6 +43,8 @@ export interface PutOptions extends CallOptions {
   to?: string;
   /** Time that it lives at least; left out: a week. */
   lifeMs?: number;
+  /** Left out: "content". docs/transfer.md says when "fixed" is better. */
+  chunks?: ChunkKind;
 }
 
 export class Client {
@@ -40,10 +59,10 @@ export class Client {
    * RunnelError: Invalid, ReadOnly, Quota, NoSpace, Unreachable, Interrupted by the signal.
    */
   async put(content: string | AsyncIterable<Uint8Array>, options: PutOptions = {}): Promise<PutResult> {
-    const { to, lifeMs, signal, progress } = options;
+    const { to, lifeMs, chunks, signal, progress } = options;
     mustGoOn("put", signal);
     const ask = (file: string): Promise<PutResult> =>
-      this.#calls.ask("put", { file, to, lifeMs }, (part) => progress?.(part.done, part.all), signal);
+      this.#calls.ask("put", { file, to, lifeMs, chunks }, (part) => progress?.(part.done, part.all), signal);
     if (typeof content === "string") return ask(content);
     try {
       return await putSpooled(content, ask, signal);
@@ -72,14 +91,14 @@ export class Client {
     return this.#calls.ask("get", { uri, file, mode }, part, signal);
   }
 
-  /** Copies between absolute paths and addresses wss://HOST:PORT/VOLUME/PATH. */
+  /** Copies between absolute paths and addresses wss://HOST:PORT/VOLUME/PATH. @throws RunnelError, as `runnel cp`. */
   async copy(
     from: string,
     to: string,
-    { isRecursive = false, signal }: { isRecursive?: boolean; signal?: AbortSignal } = {},
+    { isRecursive = false, signal, progress }: CopyOptions = {},
   ): Promise<CopyResult> {
     mustGoOn("copy", signal);
-    return this.#calls.ask("copy", { from, to, isRecursive }, undefined, signal);
+    return this.#calls.ask("copy", { from, to, isRecursive }, progress, signal);
   }
 
   close(): void {

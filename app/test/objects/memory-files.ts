@@ -1,6 +1,7 @@
 // Files of a volume in memory: the reference of VolumeFiles for what stands on it, on a simulated disk.
 import { inlineExecutor } from "@runnel/native";
 import {
+  type ChunkKind,
   type DiskRoot,
   type Recipe,
   type VersionId,
@@ -8,6 +9,7 @@ import {
   SimulatedClock,
   SimulatedDisk,
   encodeRecipe,
+  presetFor,
 } from "@runnel/shared";
 import type {
   FileFacts,
@@ -21,6 +23,7 @@ import type {
 interface StoredFile extends FileFacts {
   place: string;
   until?: number;
+  chunks?: ChunkKind | undefined;
 }
 
 const WINDOW_BYTES = 1024 * 1024;
@@ -84,7 +87,7 @@ export class MemoryFiles implements VolumeFiles {
       return { sizeBytes, mtimeNs, mode, file, [Symbol.asyncDispose]: () => file.close() };
     };
     await using read = await source();
-    const { recipe, oid } = await this.cut(read);
+    const { recipe, oid } = await this.cut(read, this.stored.get(path)?.chunks ?? "content");
     return {
       type,
       sizeBytes,
@@ -100,7 +103,7 @@ export class MemoryFiles implements VolumeFiles {
     };
   }
 
-  async write(path: string, source: FileSource, { signal, until }: WriteOptions): Promise<VersionId> {
+  async write(path: string, source: FileSource, { signal, until, chunks }: WriteOptions): Promise<VersionId> {
     this.mayChange("write");
     await this.#mustBeFolder("write", path.slice(0, Math.max(0, path.lastIndexOf("/"))));
     if (this.stored.get(path)?.type === "folder") throw new RunnelError("IsFolder", "write", `${path} is a folder.`);
@@ -122,7 +125,7 @@ export class MemoryFiles implements VolumeFiles {
     const before = this.stored.get(path);
     const ends = [before?.until, until].filter((each) => each !== undefined);
     const life = ends.length === 0 ? {} : { until: Math.max(...ends) };
-    this.stored.set(path, { type: "file", sizeBytes, mtimeNs, mode: before?.mode ?? mode, place, ...life });
+    this.stored.set(path, { type: "file", sizeBytes, mtimeNs, mode: before?.mode ?? mode, place, chunks, ...life });
     return { node: this.#count, seq: this.#count };
   }
 
@@ -134,9 +137,10 @@ export class MemoryFiles implements VolumeFiles {
 
   async noteRecipe(): Promise<void> {}
 
-  async cut({ file, sizeBytes }: FileSource): Promise<{ recipe: Recipe; oid: Uint8Array }> {
+  async cut({ file, sizeBytes }: FileSource, chunks: ChunkKind): Promise<{ recipe: Recipe; oid: Uint8Array }> {
     const empty = { lengths: new Uint32Array(), digests: new Uint8Array() };
-    const recipe = file === undefined ? empty : await this.#executor.chunkFile(file, 0, sizeBytes);
+    const preset = presetFor(sizeBytes, chunks);
+    const recipe = file === undefined ? empty : await this.#executor.chunkFile(file, 0, sizeBytes, preset);
     return { recipe, oid: await this.#executor.digest([encodeRecipe(recipe)]) };
   }
 

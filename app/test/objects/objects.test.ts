@@ -1,7 +1,15 @@
 // Objects over a volume's files in memory: what is put is found by its OID, lives as long as anybody wanted it, and is
 // what its name says or is refused.
 import { describe, expect, test } from "@jest/globals";
-import { type DiskRoot, OBJECTS_FOLDER, RunnelError, SimulatedClock, SimulatedDisk } from "@runnel/shared";
+import {
+  type ChunkKind,
+  type DiskRoot,
+  OBJECTS_FOLDER,
+  RunnelError,
+  SeededRandom,
+  SimulatedClock,
+  SimulatedDisk,
+} from "@runnel/shared";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ContentPart, buildContent } from "@runnel/shared/vectors/content.ts";
@@ -12,7 +20,7 @@ import { MemoryFiles } from "./memory-files.ts";
 
 const VECTORS = join(import.meta.dirname, "../../../shared/vectors/objects.json");
 const { objects } = JSON.parse(readFileSync(VECTORS, "utf8")) as {
-  objects: { name: string; parts: ContentPart[]; sizeBytes: number; oid: string }[];
+  objects: { name: string; cut: ChunkKind; parts: ContentPart[]; sizeBytes: number; oid: string }[];
 };
 const HOUR_MS = 3_600_000;
 const going = (): AbortSignal => new AbortController().signal;
@@ -34,15 +42,15 @@ class Rig {
     return `/home/${name}`;
   }
 
-  async put(bytes: Uint8Array, lifeMs = HOUR_MS): ReturnType<typeof putObject> {
+  async put(bytes: Uint8Array, lifeMs = HOUR_MS, chunks?: ChunkKind): ReturnType<typeof putObject> {
     await using source = await this.local.open(await this.fileOf(bytes));
-    return await putObject(this.files, source, this.clock, { lifeMs, signal: going() });
+    return await putObject(this.files, source, this.clock, { lifeMs, chunks, signal: going() });
   }
 }
 
-test.each(objects)("an object is named as the vectors say: $name", async ({ parts, sizeBytes, oid }) => {
+test.each(objects)("an object is named as the vectors say: $name", async ({ cut, parts, sizeBytes, oid }) => {
   const rig = new Rig();
-  const put = await rig.put(buildContent(parts));
+  const put = await rig.put(buildContent(parts), HOUR_MS, cut);
   expect(put).toMatchObject({ oid, sizeBytes, hints: [rig.files.url], wasThere: false });
   await using opened = await openObject(rig.files, put);
   expect(opened.sizeBytes).toBe(sizeBytes);
@@ -57,6 +65,21 @@ test("the same again is not written again, and lives longer, never shorter", asy
   expect(later.until).toBe(first.until + 4 * 3600);
   expect(rig.files.writtenBytes).toBe(bytes.length);
   expect(rig.files.stored.get(objectPath(first.oid))?.until).toBe(later.until);
+});
+
+test("a content that is put both ways is two objects, and both are got; one that is a single chunk is one", async () => {
+  const rig = new Rig();
+  const bytes = Uint8Array.from(new SeededRandom(1).bytes(100_000));
+  const [asContent, asFixed] = [await rig.put(bytes), await rig.put(bytes, HOUR_MS, "fixed")];
+  expect(asFixed.oid).not.toBe(asContent.oid);
+  expect(asFixed.wasThere).toBe(false);
+  for (const put of [asContent, asFixed]) {
+    await using opened = await openObject(rig.files, put);
+    expect(opened.sizeBytes).toBe(bytes.length);
+  }
+  expect(await rig.put(bytes, HOUR_MS, "fixed")).toMatchObject({ oid: asFixed.oid, wasThere: true });
+  const short = await rig.put(bytes.subarray(0, 1000));
+  expect(await rig.put(bytes.subarray(0, 1000), HOUR_MS, "fixed")).toMatchObject({ oid: short.oid, wasThere: true });
 });
 
 test("what somebody wrote under the name of an object is never given out as it, and the next put mends it", async () => {

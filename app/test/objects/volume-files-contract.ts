@@ -1,6 +1,15 @@
 // The contract that the files of every volume keep for the agent itself, whatever is below them.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { type DiskRoot, RunnelError, SeededRandom, SimulatedClock, SimulatedDisk, encodeRecipe } from "@runnel/shared";
+import fc from "fast-check";
+import {
+  CHUNK_PRESETS,
+  type DiskRoot,
+  RunnelError,
+  SeededRandom,
+  SimulatedClock,
+  SimulatedDisk,
+  encodeRecipe,
+} from "@runnel/shared";
 import { inlineExecutor } from "@runnel/native";
 import type { FileSource, VolumeFiles } from "../../src/agent/objects/volume-files.ts";
 
@@ -64,13 +73,59 @@ export function volumeFilesContract(what: string, open: () => Promise<OpenedFile
         });
         expect(await read("a")).toEqual(bytes);
         await using source = await sourceOf(bytes);
-        const { recipe, oid } = await files.cut(source);
+        const { recipe, oid } = await files.cut(source, "content");
         const cut = await inlineExecutor().chunkBytes(bytes);
         expect(Buffer.compare(encodeRecipe(recipe), encodeRecipe(cut))).toBe(0);
         await using file = await files.open("a");
         if (length > 0) expect(Buffer.compare(file.oid ?? new Uint8Array(), oid)).toBe(0);
       },
     );
+
+    test("[W211] a content in fixed chunks is read as it was, of any size around theirs, and has the OID of those", async () => {
+      const border = CHUNK_PRESETS[3].maxBytes;
+      const sizes = fc.oneof(
+        fc.constantFrom(0, 1, border - 1, border, border + 1, 7 * border),
+        fc
+          .tuple(fc.integer({ min: 1, max: 20 }), fc.integer({ min: -2, max: 2 }))
+          .map(([n, more]) => n * border + more),
+        fc.nat(1_500_000),
+      );
+      let seed = 0;
+      await fc.assert(
+        fc.asyncProperty(sizes, async (size) => {
+          const bytes = noise(++seed, size);
+          await using source = await sourceOf(bytes);
+          const { recipe, oid } = await files.cut(source, "fixed");
+          expect(recipe.lengths).toHaveLength(Math.ceil(size / border));
+          const name = `fixed-${seed}`;
+          await files.write(name, { ...source, recipe }, { signal: new AbortController().signal, chunks: "fixed" });
+          expect(Buffer.compare(await read(name), bytes)).toBe(0);
+          await using file = await files.open(name);
+          if (size > 0) expect(Buffer.compare(file.oid ?? new Uint8Array(), oid)).toBe(0);
+        }),
+        { numRuns: 15, seed: 1 },
+      );
+    });
+
+    test("[W211] a file that was cut otherwise is cut anew to be an object, one that was cut so is not", async () => {
+      const bytes = noise(1, LARGE_BYTES);
+      const signal = new AbortController().signal;
+      await using source = await sourceOf(bytes);
+      const [content, fixed] = [await files.cut(source, "content"), await files.cut(source, "fixed")];
+      await files.write("content", { ...source, recipe: content.recipe }, { signal, chunks: "content" });
+      await files.write("fixed", { ...source, recipe: fixed.recipe }, { signal, chunks: "fixed" });
+      for (const name of ["content", "fixed"]) {
+        await using stored = await files.open(name);
+        await using known = await stored.source();
+        expect(Buffer.compare((await files.cut(known, "content")).oid, content.oid)).toBe(0);
+        expect(Buffer.compare((await files.cut(known, "fixed")).oid, fixed.oid)).toBe(0);
+      }
+      // A copy of it needs no more than its chunks.
+      await using stored = await files.open("fixed");
+      await using known = await stored.source();
+      await files.write("copy", known, { signal });
+      expect(Buffer.compare(await read("copy"), bytes)).toBe(0);
+    });
 
     test("another content takes the place of the first, and keeps its mode", async () => {
       await write("a", noise(1, LARGE_BYTES));

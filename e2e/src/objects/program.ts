@@ -1,6 +1,6 @@
 // A program that uses the client: what it is told to do is its first argument, and it prints one JSON object.
 import { createHash, randomBytes } from "node:crypto";
-import { connect } from "@runnel/app/client";
+import { type CopyProgress, connect } from "@runnel/app/client";
 
 const CHUNK_BYTES = 1024 * 1024;
 
@@ -54,5 +54,38 @@ async function interrupted(uri: string): Promise<object> {
   return { kinds, bytes };
 }
 
-const [command, argument = ""] = process.argv.slice(2);
-console.log(JSON.stringify(await (command === "there" ? there(argument) : interrupted(argument))));
+/** Gets into a file, puts that in fixed chunks and gets it, and copies a folder: to a volume, and back beside it. */
+async function files(uri: string, folder: string, volume: string): Promise<object> {
+  using client = await connect();
+  const mode = process.umask(0o027);
+  const done: number[] = [];
+  const got = await client.getToFile(uri, `${folder}/got`, { progress: (bytes) => void done.push(bytes) });
+  process.umask(mode);
+  const fixed = await client.put(`${folder}/got`, { to: volume, chunks: "fixed" });
+  await client.getToFile(fixed.uri, `${folder}/fixed`);
+  const progress: CopyProgress[] = [];
+  const copied = await client.copy(`${folder}/tree`, `${volume}/tree`, {
+    isRecursive: true,
+    progress: (part) => void progress.push(part),
+  });
+  const back = await client.copy(`${volume}/tree`, `${folder}/back`, { isRecursive: true });
+  const ended = { signal: AbortSignal.abort() };
+  const kinds: string[] = [];
+  for (const refused of [
+    () => client.getToFile(uri, `${folder}/never`, ended),
+    () => client.copy(`${folder}/got`, `${volume}/never`, ended),
+    () => client.copy(`${folder}/tree`, `${volume}/never`),
+    () => client.copy(`${folder}/nothing`, `${volume}/never`),
+  ])
+    await refused().catch((error: unknown) => kinds.push((error as { kind: string }).kind));
+  return { got, done, fixed: fixed.oid, progress, copied, back, kinds };
+}
+
+const [command, ...args] = process.argv.slice(2);
+const [first = "", folder = "", volume = ""] = args;
+const COMMANDS = {
+  there: () => there(first),
+  interrupted: () => interrupted(first),
+  files: () => files(first, folder, volume),
+};
+console.log(JSON.stringify(await COMMANDS[command as keyof typeof COMMANDS]()));

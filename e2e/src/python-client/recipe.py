@@ -21,7 +21,11 @@ PRESETS = (
     Preset((1 << 13) - 1, 2048, 65536),
     Preset((1 << 16) - 1, 16384, 524288),
     Preset((1 << 19) - 1, 262144, 1048576),
+    Preset((1 << 13) - 1, 65536, 65536),
+    Preset((1 << 13) - 1, 1048576, 1048576),
 )
+# Chunks of one size, of contents up to 8 GiB.
+FIXED = PRESETS[3]
 
 
 class Descriptor(NamedTuple):
@@ -68,8 +72,8 @@ def _next_cut(content: bytes, start: int, preset: Preset) -> int:
     return last
 
 
-def recipe_of(content: bytes) -> List[Descriptor]:
-    uncounted = [Descriptor(length, b"") for length in chunk_lengths(content)]
+def recipe_of(content: bytes, preset: Preset = PRESETS[0]) -> List[Descriptor]:
+    uncounted = [Descriptor(length, b"") for length in chunk_lengths(content, preset)]
     return [Descriptor(length, hashlib.sha256(data).digest()) for (length, _), data in cut(content, uncounted)]
 
 

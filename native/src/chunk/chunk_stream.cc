@@ -62,7 +62,8 @@ size_t ChunkStream::UpdateToCut(const uint8_t* bytes, size_t length, bool* is_cu
 
 void ChunkStream::UpdateScanned(const uint8_t* bytes, size_t length) {
   breakpoints_.assign((length + kWordBits - 1) / kWordBits, 0);
-  engines_.scan(bytes, length, breakpoints_.data());
+  // Without breakpoints all are cut at their largest.
+  if (!IsFixed(preset_)) engines_.scan(bytes, length, breakpoints_.data());
   size_t position = 0;
   bool is_cut = false;
   while (position < kScanHeadBytes) position += UpdateToCut(bytes + position, kScanHeadBytes - position, &is_cut);

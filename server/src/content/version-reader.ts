@@ -10,7 +10,9 @@ import {
   wrongChunks,
   withOpened,
 } from "@runnel/shared";
+import type { MetaStore } from "../meta/meta-store.ts";
 import type { ContentStore, OpenVersion } from "./content-store.ts";
+import { cutAsNamed, objectOidOf } from "./object-recipe.ts";
 
 /** Others wait for the thread meanwhile. */
 const PROVED_AT_ONCE = 256;
@@ -92,16 +94,21 @@ export async function holdsChunks(
  * when it changed meanwhile.
  */
 export async function chunkVersion(
-  content: ContentStore,
+  {
+    content,
+    meta,
+    executor,
+  }: { content: ContentStore; meta: Pick<MetaStore, "lookup" | "namesOf">; executor: Executor },
   version: VersionId,
-  executor: Executor,
-  presetOf: (sizeBytes: number) => ChunkPreset | Promise<ChunkPreset> = presetFor,
+  presetOf: (sizeBytes: number) => ChunkPreset | Promise<ChunkPreset> = (sizeBytes) => presetFor(sizeBytes),
 ): Promise<ChunkedRange | undefined> {
+  const oid = await objectOidOf(meta, version.node);
   return withOpened(await content.open(version), async (open) => {
     const { file, sizeBytes } = open;
     if (file === undefined || !(await open.isSettled(0, sizeBytes))) return undefined;
     const before = await file.stat();
-    const chunked = await executor.chunkFile(file, 0, sizeBytes, await presetOf(sizeBytes));
+    const how = { oid, sizeBytes, preset: await presetOf(sizeBytes) };
+    const chunked = await cutAsNamed(executor, how, (preset) => executor.chunkFile(file, 0, sizeBytes, preset));
     const after = await file.stat();
     if (before.ctimeNs !== after.ctimeNs || before.sizeBytes !== after.sizeBytes || after.sizeBytes !== sizeBytes)
       throw changedUnderneath();

@@ -113,7 +113,7 @@ async function lookUp(
 }
 
 /** Tells whether the recipe has the expected chunks from `from` on. */
-export function hasChunks(recipe: Recipe, from: number, expected: Recipe): boolean {
+function hasChunks(recipe: Recipe, from: number, expected: Recipe): boolean {
   const count = expected.lengths.length;
   if (from + count > recipe.lengths.length) return false;
   for (let index = 0; index < count; index++)

@@ -34,7 +34,7 @@ const OPENING = z.object({
   instance: z.string(),
   n: count,
   sizeBytes: count,
-  preset: z.union([z.literal(0), z.literal(1), z.literal(2)]),
+  preset: z.literal([0, 1, 2, 3, 4]),
 });
 const ITEM = z.union([
   z.tuple([z.literal("c"), version, count, count]),

@@ -13,6 +13,7 @@ import {
   concatRecipes,
   encodeRecipe,
   recipeSize,
+  sliceRecipe,
 } from "@runnel/shared";
 import type { ContentStore, ResumableFile } from "../content/content-store.ts";
 import type { MetaStore, Run, WriteContent } from "../meta/meta-store.ts";
@@ -20,7 +21,7 @@ import { noProgress } from "../live/attachment-transfers.ts";
 import { HeldVersions } from "./held-versions.ts";
 import { NewData } from "./new-data.ts";
 import type { KeptReference, Reference, ResolvedReference } from "./references.ts";
-import { hasChunks, resolveReference } from "./references.ts";
+import { resolveReference } from "./references.ts";
 import type { Semaphore } from "../host/semaphore.ts";
 import type { ReceivedRun } from "./run-decoder.ts";
 import type { OldFolders } from "./old-folders.ts";
@@ -353,10 +354,10 @@ export class WriteSession implements ResumesItems {
     part.filled ??= { runs: [], recipes: [], chunks: 0, bytes: 0 };
     const { filled } = part;
     if (filled.bytes + bytes.length > part.sizeBytes) throw wrong("An item has more bytes than it announced.");
-    const recipe = await this.#executor.chunkBytes(bytes, this.preset);
     const hasDescriptors = part.recipe !== EMPTY_RECIPE;
-    if (hasDescriptors && !hasChunks(part.recipe, filled.chunks, recipe))
-      throw new RunnelError("Corrupt", "write", "Data for an item is not what its descriptors say.");
+    const recipe = hasDescriptors
+      ? await this.#described(part.recipe, filled.chunks, bytes)
+      : await this.#executor.chunkBytes(bytes, this.preset);
     if (!hasDescriptors) this.#count(recipe.lengths.length);
     // Storing may move what came before to the temp file, and then puts other runs in place of these.
     await this.#data.store(part.offset + filled.bytes, bytes, (run) => filled.runs.push(run));
@@ -367,6 +368,17 @@ export class WriteSession implements ResumesItems {
     if (!hasDescriptors) part.recipe = concatRecipes(filled.recipes);
     part.runs = filled.runs;
     this.#notes.fill(index);
+  }
+
+  /** Has the chunks from `from` on that these bytes are, whatever they were cut by. @throws Corrupt. */
+  async #described(recipe: Recipe, from: number, bytes: Uint8Array): Promise<Recipe> {
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    for (let index = from; index < recipe.lengths.length && length < bytes.length; index++)
+      chunks.push(bytes.subarray(length, (length += recipe.lengths[index] ?? 0)));
+    const described = sliceRecipe(recipe, from, from + chunks.length);
+    if (Buffer.compare(await this.#executor.digest(chunks), described.digests) === 0) return described;
+    throw new RunnelError("Corrupt", "write", "Data for an item is not what its descriptors say.");
   }
 
   /** Redirects runs of data for the log record, which are in a staged file now. */

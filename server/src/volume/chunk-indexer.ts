@@ -127,9 +127,9 @@ export class ChunkIndexer {
   }
 
   async #cut(version: VersionId): Promise<boolean> {
-    const { meta, content, executor, queue } = this.#deps;
+    const { meta, queue } = this.#deps;
     try {
-      const recipe = await chunkVersion(content, version, executor, (sizeBytes) => this.#presetOf(version, sizeBytes));
+      const recipe = await chunkVersion(this.#deps, version, (sizeBytes) => this.#presetOf(version, sizeBytes));
       if (recipe === undefined) return false;
       await queue.submit({
         operation: { op: "setRecipe", version, recipe },

@@ -186,6 +186,22 @@ describe.each(["kill", "close"] as const)("a write cut by the server's end (%s)"
     expect(await finish(again.upload, plan, again.from)).toEqual([]);
   });
 
+  test("[W26] [W211] goes on in fixed chunks", async () => {
+    const node = await one.make(ROOT_NODE, "a");
+    const bytes = bytesOf(9, 3 * 1024 * 1024 + 5);
+    const whole = await wire.rig.executor.chunkBytes(bytes, 3);
+    const opening = { node, base: 0, sizeBytes: bytes.length, preset: 3 as const };
+    const first = one.openWrite(opening, N);
+    await first.data(bytes.subarray(0, 2 * 1024 * 1024), ["d"], 3);
+    await wire.rig.clock.advance(200);
+    await restart(how);
+    const { upload, from } = await resumed(opening);
+    expect(from).toBeGreaterThan(0);
+    await upload.data(bytes.subarray(2 * 1024 * 1024), ["d"], 3);
+    const { version } = await upload.finish(whole);
+    expect(await one.recipe(node, version)).toEqual(whole);
+  });
+
   test("[F34] goes on over several lives", async () => {
     const plan = await planned();
     await begin(plan, 3);

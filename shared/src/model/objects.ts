@@ -15,6 +15,12 @@ export function isObjectName(name: string): boolean {
   return isOid(name);
 }
 
+/** @returns the OID that a path in a volume names an object by; undefined when it is no object's. */
+export function oidOfObject(path: string): string | undefined {
+  const [folder, name = "", ...rest] = path.split("/");
+  return folder === OBJECTS_FOLDER && rest.length === 0 && isObjectName(name) ? name : undefined;
+}
+
 export function formatUntil(seconds: number): Uint8Array {
   return new TextEncoder().encode(String(Math.min(UNTIL_MAX, Math.max(1, Math.ceil(seconds)))));
 }

@@ -1,7 +1,8 @@
 // The contract of every engine of Executor.
 import { createHash, randomBytes } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { CHUNK_PRESETS, presetOf } from "../../src/model/chunk-presets.ts";
+import { isCutFixed } from "../../src/model/cut-kind.ts";
+import { CHUNK_PRESETS, isFixedPreset, presetOf } from "../../src/model/chunk-presets.ts";
 import type { DiskFile, DiskRoot } from "../../src/host/disk.ts";
 import type { ChunkedRange, Executor } from "../../src/host/executor.ts";
 import { rechunkedRecipe } from "../../src/model/recipe.ts";
@@ -52,22 +53,26 @@ function describeChunks(made: () => ExecutorUnderTest): void {
     }
   });
 
-  test.each([0, 1, 2] as const)("cuts bytes, files and contents in pieces alike, with preset %i", async (preset) => {
-    const bytes = randomBytes(4_000_000);
-    const { executor, makeFile } = made();
-    const file = await makeFile(bytes);
-    const { minBytes, maxBytes } = CHUNK_PRESETS[preset];
-    const whole = await executor.chunkBytes(bytes, preset);
-    expect(presetOf(whole)).toBe(preset);
-    expect(Math.min(...whole.lengths.subarray(0, -1))).toBeGreaterThanOrEqual(minBytes);
-    expect(Math.max(...whole.lengths)).toBeLessThanOrEqual(maxBytes);
-    expect(await executor.chunkFile(file, 0, bytes.length, preset)).toEqual(whole);
-    const pieces = [
-      { file, offset: 0, length: 1_000_000 },
-      { file, offset: 1_000_000, length: 3_000_000 },
-    ];
-    expect((await executor.rechunk(pieces, new Uint32Array(0), [], preset)).fresh).toEqual(whole);
-  });
+  test.each([0, 1, 2, 3, 4] as const)(
+    "cuts bytes, files and contents in pieces alike, with preset %i",
+    async (preset) => {
+      const bytes = randomBytes(4_000_000);
+      const { executor, makeFile } = made();
+      const file = await makeFile(bytes);
+      const { minBytes, maxBytes } = CHUNK_PRESETS[preset];
+      const whole = await executor.chunkBytes(bytes, preset);
+      if (isFixedPreset(preset)) expect(isCutFixed(whole)).toBe(true);
+      else expect(presetOf(whole)).toBe(preset);
+      expect(Math.min(...whole.lengths.subarray(0, -1))).toBeGreaterThanOrEqual(minBytes);
+      expect(Math.max(...whole.lengths)).toBeLessThanOrEqual(maxBytes);
+      expect(await executor.chunkFile(file, 0, bytes.length, preset)).toEqual(whole);
+      const pieces = [
+        { file, offset: 0, length: 1_000_000 },
+        { file, offset: 1_000_000, length: 3_000_000 },
+      ];
+      expect((await executor.rechunk(pieces, new Uint32Array(0), [], preset)).fresh).toEqual(whole);
+    },
+  );
 
   test("finds no chunk in nothing", async () => {
     const { lengths, digests } = await made().executor.chunkBytes(new Uint8Array(0));

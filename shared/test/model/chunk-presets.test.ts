@@ -1,7 +1,14 @@
 // Presets that a content is cut with, and that a recipe shows.
 import { describe, expect, test } from "@jest/globals";
 import { LIMITS } from "../../src/limits.ts";
-import { CHUNK_PRESETS, presetFor, presetOf } from "../../src/model/chunk-presets.ts";
+import {
+  CHUNK_PRESETS,
+  type ChunkPreset,
+  isFixedPreset,
+  likelyChunks,
+  presetFor,
+  presetOf,
+} from "../../src/model/chunk-presets.ts";
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -43,10 +50,21 @@ describe("presets", () => {
       expect([lengths, presetOf({ lengths: Uint32Array.from(lengths) })]).toEqual([lengths, preset]);
   });
 
+  test.each([
+    [0, 3],
+    [8 * GiB, 3],
+    [8 * GiB + 1, 4],
+    [256 * GiB, 4],
+  ] as const)("[W211] of %i bytes in fixed chunks it is %i", (sizeBytes, preset) => {
+    expect(presetFor(sizeBytes, "fixed")).toBe(preset);
+    expect(likelyChunks(sizeBytes, preset)).toBe(Math.ceil(sizeBytes / CHUNK_PRESETS[preset].minBytes));
+    expect(likelyChunks(sizeBytes, preset)).toBeLessThanOrEqual(LIMITS.recipeDescriptors);
+  });
+
   test("have chunks that fit into a run, and recipes of a tebibyte that are within the limit", () => {
-    for (const { minBytes, maxBytes, breakpointBits } of CHUNK_PRESETS) {
+    for (const [preset, { minBytes, maxBytes, breakpointBits }] of CHUNK_PRESETS.entries()) {
       expect(maxBytes).toBeLessThanOrEqual(LIMITS.runBytes);
-      expect(minBytes).toBeLessThan(2 ** breakpointBits);
+      if (!isFixedPreset(preset as ChunkPreset)) expect(minBytes).toBeLessThan(2 ** breakpointBits);
     }
     expect((1024 * GiB) / CHUNK_PRESETS[2].minBytes).toBeLessThanOrEqual(LIMITS.recipeDescriptors);
   });

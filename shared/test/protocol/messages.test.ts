@@ -164,7 +164,7 @@ describe("a message", () => {
     [
       "a preset that there is not",
       REQUESTS.write.request,
-      { attachment: 1, n: 1, received: 0, node: 5, base: 0, sizeBytes: 1, attributes: {}, preset: 3, isResumed: false },
+      { attachment: 1, n: 1, received: 0, node: 5, base: 0, sizeBytes: 1, attributes: {}, preset: 5, isResumed: false },
     ],
     ["an empty name", REQUESTS.link.request, { attachment: 1, n: 1, received: 0, node: 5, folder: 1, name: "" }],
     [

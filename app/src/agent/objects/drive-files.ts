@@ -3,7 +3,9 @@
 import type { ByteRange } from "@runnel/native/drive";
 import { WINDOWS_PERSON } from "@runnel/native/drive";
 import {
+  type ChunkKind,
   type Entry,
+  FIXED_CHUNKS_FEATURE,
   type NodeState,
   type Recipe,
   type VersionId,
@@ -12,6 +14,7 @@ import {
   UNTIL_XATTR,
   checkResult,
   formatUntil,
+  isCutAs,
   isFastLine,
   isRunnelError,
   packType,
@@ -104,6 +107,7 @@ export class DriveFiles implements VolumeFiles {
   async write(path: string, source: FileSource, how: WriteOptions): Promise<VersionId> {
     const { tree, writeBack } = this.#deps;
     this.mayChange("write");
+    if (how.chunks === "fixed" && source.sizeBytes > 0) await this.#mustCutFixed();
     const { folder, name } = await this.#placeOf(path);
     const before = await tree.lookup(folder, name);
     writeBack.mustGo("write", before === undefined ? [folder] : [folder, before.node]);
@@ -134,8 +138,18 @@ export class DriveFiles implements VolumeFiles {
     if (cache.byId(hold.content.id)?.recipe === undefined) cache.setRecipe(hold.content, recipe, oid);
   }
 
-  async cut(source: FileSource): Promise<{ recipe: Recipe; oid: Uint8Array }> {
-    return this.#cutOf(new SourceContent(source)).whole();
+  async cut(source: FileSource, chunks: ChunkKind): Promise<{ recipe: Recipe; oid: Uint8Array }> {
+    const { recipe } = source;
+    const known = recipe !== undefined && isCutAs(recipe, chunks) ? recipe : undefined;
+    return this.#cutOf(new SourceContent({ ...source, recipe: known }), chunks).whole();
+  }
+
+  /** @throws Unsupported; Unreachable while it is not known. */
+  async #mustCutFixed(): Promise<void> {
+    const { session } = this.#deps;
+    await session.current();
+    if (session.features.includes(FIXED_CHUNKS_FEATURE)) return;
+    throw new RunnelError("Unsupported", "put", "This server is of an older version, and knows no fixed chunks.");
   }
 
   /** Follows a path, but no symlinks. */
@@ -226,9 +240,10 @@ export class DriveFiles implements VolumeFiles {
     tree.pending.toldXattrs.delete(node);
   }
 
-  #cutOf(content: SourceContent): CutContent {
+  #cutOf(content: SourceContent, chunks: ChunkKind | undefined): CutContent {
     const { recipe, sizeBytes } = content.source;
-    const preset = (recipe && presetOf(recipe)) ?? presetFor(sizeBytes);
+    const shown = chunks === undefined && recipe !== undefined ? presetOf(recipe) : undefined;
+    const preset = shown ?? presetFor(sizeBytes, chunks);
     return new CutContent(content, this.#deps.executor, preset, recipe);
   }
 
@@ -241,7 +256,7 @@ export class DriveFiles implements VolumeFiles {
       const { sizeBytes } = source;
       const subject = { direction: "up" as const, file: path, totalBytes: sizeBytes, n, workedBytes: sizeBytes };
       using transfer = watch.transfers.begin(subject);
-      const cut = this.#cutOf(new SourceContent(source, how.progress));
+      const cut = this.#cutOf(new SourceContent(source, how.progress), how.chunks);
       const paused = AbortSignal.any([passage.signal, how.signal]);
       const result = await this.#deliver({ cut, source, state, n, paused, transfer });
       transfer.succeeded();

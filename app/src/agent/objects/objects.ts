@@ -2,6 +2,7 @@
 // right: an object is a file of a volume, under the rights of that. docs/transfer.md describes them for programs.
 import type { ByteRange } from "@runnel/native/drive";
 import {
+  type ChunkKind,
   type Clock,
   DIGEST_BYTES,
   EMPTY_OID,
@@ -29,6 +30,8 @@ export interface PutObject extends ObjectUri {
 
 interface PutOptions {
   lifeMs: number;
+  /** Left out: "content". */
+  chunks?: ChunkKind | undefined;
   signal: AbortSignal;
   progress?(doneBytes: number): void;
 }
@@ -48,7 +51,7 @@ export async function putObject(
   options: PutOptions,
 ): Promise<PutObject> {
   files.mayChange("put");
-  const content = source.sizeBytes === 0 ? EMPTY : await files.cut(source);
+  const content = source.sizeBytes === 0 ? EMPTY : await files.cut(source, options.chunks ?? "content");
   // Several of the same at the same moment go one after the other: the first sends it.
   const key = `${files.url} ${Buffer.from(content.oid).toString("hex")}`;
   const before = putting.get(key);
@@ -75,7 +78,7 @@ async function putContent(
   source: PutSource,
   { recipe, oid: digest }: { recipe: Recipe | undefined; oid: Uint8Array },
   clock: Clock,
-  { lifeMs, signal, progress }: PutOptions,
+  { lifeMs, chunks = "content", signal, progress }: PutOptions,
 ): Promise<PutObject> {
   const oid = Buffer.from(digest).toString("hex");
   const path = objectPath(oid);
@@ -91,7 +94,9 @@ async function putContent(
     }
   }
   try {
-    await files.write(path, { ...source, recipe }, { signal, until, ...(progress && { progress }) });
+    // A version that is cut in another way has none of the chunks.
+    const version = recipe === source.recipe ? source.version : undefined;
+    await files.write(path, { ...source, recipe, version }, { signal, until, chunks, ...(progress && { progress }) });
   } catch (error) {
     if ((await source.isUnchanged?.()) !== false) throw error;
     throw new RunnelError("Stale", "put", "The file was changed while it was put.", { cause: error });

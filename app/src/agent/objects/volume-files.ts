@@ -1,7 +1,7 @@
 // Files of a volume for the agent itself: what it puts, gets and copies for programs goes neither through a kernel nor
 // through open files of a drive. Engines: drive-files.ts over the services of a mount, and one in memory for tests.
 import type { ByteRange } from "@runnel/native/drive";
-import type { DiskFile, FileType, Recipe, VersionId } from "@runnel/shared";
+import type { ChunkKind, DiskFile, FileType, Recipe, VersionId } from "@runnel/shared";
 import type { KnownVersion } from "../transfer/delta-base.ts";
 
 export interface FileFacts {
@@ -53,6 +53,8 @@ export interface WriteOptions {
    * behind has an end too.
    */
   until?: number;
+  /** The way that the source's recipe was cut in; left out: as its recipe shows, or as a new file is. */
+  chunks?: ChunkKind;
 }
 
 export interface VolumeFiles {
@@ -71,13 +73,13 @@ export interface VolumeFiles {
   /**
    * Makes the file a new content. Only chunks that the volume lacks cross the wire: the others are named. When it
    * resolves the server has it. @throws the server's refusals: then a file that was there is as it was, and one that
-   * was not is removed where that can be done.
+   * was not is removed where that can be done. Unsupported for fixed chunks where it knows none.
    */
   write(path: string, source: FileSource, how: WriteOptions): Promise<VersionId>;
   /** Has an object live until this second at least. Resolves to the second until which it lives. @throws NotFound. */
   liveUntil(path: string, seconds: number): Promise<number>;
   /** Notes the recipe of what was just written from here, so that it need not be brought to be compared. */
   noteRecipe(path: string, recipe: Recipe, oid: Uint8Array): Promise<void>;
-  /** Cuts a content, and digests its recipe. @throws Io, Stale. */
-  cut(source: FileSource): Promise<{ recipe: Recipe; oid: Uint8Array }>;
+  /** Cuts a content as a new one, unless its recipe is that already; and digests its recipe. @throws Io, Stale. */
+  cut(source: FileSource, chunks: ChunkKind): Promise<{ recipe: Recipe; oid: Uint8Array }>;
 }

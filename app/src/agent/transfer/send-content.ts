@@ -8,6 +8,7 @@ import {
   SUPPLY_FEATURE,
   chunkOffsets,
   encodeRecipe,
+  isCutFixed,
   isFastLine,
   isRunnelError,
   presetFor,
@@ -265,7 +266,8 @@ export class Sender {
     const { executor, ownRecipes } = this.#deps;
     const recipe = base && (await ownRecipes.of(base)).recipe;
     if (recipe === undefined) await ownRecipes.likely(record.sizeBytes);
-    const preset = recipe && presetOf(recipe);
+    // A file may be a copy of an object in fixed chunks: what is edited is cut as its bytes say from then on.
+    const preset = recipe && !isCutFixed(recipe) ? presetOf(recipe) : undefined;
     if (recipe === undefined || preset === undefined || record.baseBytes === 0 || isWholeLayer(record))
       return new CutContent(content, executor, preset ?? presetFor(record.sizeBytes));
     for (;;) {

@@ -14,6 +14,7 @@ import {
   chunkOffsets,
   encodeRecipe,
   isRunnelError,
+  likelyChunks,
   checkResult,
 } from "@runnel/shared";
 import type { Cache } from "../cache/cache.ts";
@@ -142,7 +143,8 @@ export class Uploads {
     const { base, references, transfer } = outgoing;
     transfer?.restarted();
     const { cut, asksFirst = false } = outgoing;
-    const asked = asksFirst && cut.sizeBytes > ASKED_BYTES_MIN ? { asksFirst: likelyChunks(cut) } : {};
+    const asked =
+      asksFirst && cut.sizeBytes > ASKED_BYTES_MIN ? { asksFirst: likelyChunks(cut.sizeBytes, cut.preset) } : {};
     const hasDeltas = deltas !== undefined;
     const plan = new UploadPlan({ cache: this.#deps.cache, base, references, hasDeltas, ...asked });
     const packer = new RunPacker<Delta>(this.#deps.executor, () => this.#deps.session.ratePerSecond);
@@ -386,11 +388,6 @@ export class Uploads {
       outgoing.transfer?.reused(bytes, isOfBase);
     }
   }
-}
-
-function likelyChunks({ sizeBytes, preset }: CutContent): number {
-  const { minBytes, breakpointBits } = CHUNK_PRESETS[preset];
-  return Math.ceil(sizeBytes / (minBytes + 2 ** breakpointBits));
 }
 
 function unexpected(what: string): RunnelError {

@@ -1,5 +1,6 @@
 // runnel put: a content becomes an object of a volume, and is named by a URI.
-import { RunnelError, formatObjectUri } from "@runnel/shared/base";
+import { CHUNK_KINDS, type ChunkKind, RunnelError, formatObjectUri } from "@runnel/shared/base";
+import { Option } from "commander";
 import { putSpooled } from "../../client/host/put-spooled.ts";
 import { parseDuration } from "../../cli/duration.ts";
 import { askAgent } from "../../cli/agent-connection.ts";
@@ -10,13 +11,14 @@ import { putSchemas } from "./schemas.ts";
 
 interface PutOptions {
   to?: string;
+  chunks: ChunkKind;
   for?: number;
 }
 
 const MS = 1000;
 
 export const putVerb = agentVerb(putSchemas, {
-  async handle(agent, { file, to, lifeMs }, call) {
+  async handle(agent, { file, to, lifeMs, chunks }, call) {
     const [{ openSource, volumeFor }, { LIFE_MS, putObject }] = [
       await import("../../agent/objects/find-object.ts"),
       await import("../../agent/objects/objects.ts"),
@@ -30,6 +32,7 @@ export const putVerb = agentVerb(putSchemas, {
     const all = source.sizeBytes;
     const made = await putObject(volume.files, source, agent.deps.clock, {
       lifeMs: lifeMs ?? LIFE_MS,
+      chunks,
       signal: stop.signal,
       progress: (done) => void call.part({ done, all }).catch(() => undefined),
     });
@@ -56,9 +59,14 @@ export const putVerb = agentVerb(putSchemas, {
       .option("--to <where>", "a path in a drive, or wss://HOST:PORT/VOLUME (default: the one drive)", (typed) =>
         isUrl(typed) ? typed : absolutePath(typed),
       )
+      .addOption(
+        new Option("--chunks <kind>", "cut where the content says, or fixed: for what is compressed or encrypted")
+          .choices(CHUNK_KINDS)
+          .default("content"),
+      )
       .option("--for <duration>", "how long it lives: 30m, 24h, 7d (default: 7d)", parseDuration)
-      .action(async (file: string, { to, for: lifeMs }: PutOptions) => {
-        const asked = { to, lifeMs };
+      .action(async (file: string, { to, chunks, for: lifeMs }: PutOptions) => {
+        const asked = { to, lifeMs, chunks };
         const showProgress = ({ done, all }: { done: number; all: number }): void => output.progress(done, all);
         const ask = (path: string): ReturnType<typeof askAgent<typeof putSchemas>> =>
           askAgent("put", putSchemas, { ...asked, file: path }, showProgress).finally(() => output.endProgress());

@@ -1,4 +1,5 @@
 // Forms of what programs ask about objects: the command line, and the client for programs (app/src/client/).
+import { CHUNK_KINDS } from "@runnel/shared/base";
 import { z } from "zod";
 import { DURATION_MS_MAX } from "../../cli/duration.ts";
 import { count, text } from "../schemas.ts";
@@ -13,6 +14,8 @@ export const putSchemas = {
     file: text,
     to: text.optional(),
     lifeMs: z.int().positive().max(DURATION_MS_MAX).optional(),
+    /** Says where it is cut: where its bytes say so, or each time after the same number of them. */
+    chunks: z.enum(CHUNK_KINDS).optional(),
   }),
   /** Bytes that have been read to be sent, of all. */
   part: z.object({ done: count, all: count }),

@@ -42,8 +42,7 @@ async function sendFiles(request: RequestOf<"findGet">, { volume, channel, sendi
 /** Returns undefined when it cannot be had so, and is passed over. */
 async function readSmall(volume: Volume, version: VersionId, index: number): Promise<Small | undefined> {
   try {
-    const recipe =
-      (await volume.recipes.get(version)) ?? (await chunkVersion(volume.content, version, volume.executor));
+    const recipe = (await volume.recipes.get(version)) ?? (await chunkVersion(volume, version));
     const length = recipe === undefined ? 0 : recipeSize(recipe);
     if (recipe === undefined || length === 0 || length > LIMITS.smallFileBytes) return undefined;
     const open = await volume.content.open(version);

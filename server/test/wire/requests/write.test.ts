@@ -164,8 +164,8 @@ describe("a write", () => {
     expect(await tempFiles()).toEqual([]);
   });
 
-  test.each([1, 2] as const)(
-    "[W62] is cut with preset %i when it names it, also where data is asked for",
+  test.each([1, 2, 3, 4] as const)(
+    "[W62] [W211] is cut with preset %i when it names it, also where data is asked for",
     async (preset) => {
       const bytes = bytesOf(7, 3_000_000);
       const recipe = await wire.rig.executor.chunkBytes(bytes, preset);
@@ -187,6 +187,34 @@ describe("a write", () => {
       expect(await one.recipe(node, after.version)).toEqual(wanted);
     },
   );
+
+  test("[W21] takes data for chunks that were named as they were named, whatever they were cut with", async () => {
+    const bytes = bytesOf(9, 300_000);
+    const fixed = await wire.rig.executor.chunkBytes(bytes, 3);
+    const node = await one.make(ROOT_NODE, "a");
+    const upload = one.openWrite({ node, sizeBytes: bytes.length });
+    upload.known(fixed, null, 0);
+    await upload.end(fixed);
+    expect(await upload.reply()).toEqual(["need", [0]]);
+    await upload.data(bytes, ["r", 0]);
+    const { version } = await upload.finish(fixed);
+    expect(await one.recipe(node, version)).toEqual(fixed);
+    expect(Buffer.from(await fileAt("a")).equals(bytes)).toBe(true);
+  });
+
+  test("[W21] data that ends within a named chunk is Corrupt", async () => {
+    const bytes = bytesOf(9, 300_000);
+    const fixed = await wire.rig.executor.chunkBytes(bytes, 3);
+    const upload = one.openWrite({ node: await one.make(ROOT_NODE, "a"), sizeBytes: bytes.length });
+    upload.known(fixed, null, 0);
+    await upload.end(fixed);
+    expect(await upload.reply()).toEqual(["need", [0]]);
+    const sent = async (): Promise<unknown> => {
+      await upload.data(bytes.subarray(0, 100_000), ["r", 0]);
+      return upload.finish(fixed);
+    };
+    await expect(sent()).rejects.toMatchObject({ kind: "Corrupt" });
+  });
 
   test("[W62] that is cut with another preset than it names is Corrupt", async () => {
     const bytes = bytesOf(7, 3_000_000);

@@ -54,8 +54,8 @@ export const WRITE_REQUEST = {
       base: countOrResult,
       sizeBytes: count.pipe(z.number().max(LIMITS.fileBytes)),
       attributes: attributeChange,
-      /** Preset that its runs are cut with (CHUNK_PRESETS). */
-      preset: z.literal([0, 1, 2]).optional(),
+      /** Preset that its runs are cut with (CHUNK_PRESETS). 3 and 4 belong to the feature `fixed-chunks` [W211]. */
+      preset: z.literal([0, 1, 2, 3, 4]).optional(),
       /** A repetition: the server says first from which item on it needs them. */
       isResumed: z.boolean(),
       /** The first items of the stream; each is checked when it is taken. Not with isResumed. */

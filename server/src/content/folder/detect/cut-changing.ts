@@ -2,7 +2,8 @@
 // the same, or when two passes over it saw the same bytes: then it had them between the two. What is appended meanwhile
 // lies behind.
 import type { DiskRoot, Executor, Recipe } from "@runnel/shared";
-import { chunkRanges } from "@runnel/shared";
+import { chunkRanges, oidOfObject, presetFor } from "@runnel/shared";
+import { cutAsNamed } from "../../object-recipe.ts";
 import type { FoundEntry } from "../disk/found.ts";
 import { isSameTuple } from "../disk/same-file.ts";
 import { readFound } from "./read-found.ts";
@@ -18,9 +19,11 @@ export async function cutChanging(
   executor: Executor,
 ): Promise<Recipe | undefined> {
   const { stat } = found;
-  if (stat.sizeBytes === 0 || stat.sizeBytes > CUT_BYTES_MAX) return undefined;
+  const { sizeBytes } = stat;
+  if (sizeBytes === 0 || sizeBytes > CUT_BYTES_MAX) return undefined;
   return readFound(root, path, found, async (file) => {
-    const recipe = await executor.chunkFile(file, 0, stat.sizeBytes);
+    const how = { oid: oidOfObject(path), sizeBytes, preset: presetFor(sizeBytes) };
+    const recipe = await cutAsNamed(executor, how, (preset) => executor.chunkFile(file, 0, sizeBytes, preset));
     if (isSameTuple(await file.stat(), stat)) return recipe;
     const again = await executor.digestFile(file, chunkRanges(recipe));
     return Buffer.compare(again, recipe.digests) === 0 ? recipe : undefined;
