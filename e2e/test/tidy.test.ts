@@ -175,10 +175,23 @@ describe("the tidy checks", () => {
     const found = planted(checkPlatform, {
       "app/src/agent/a.ts": '// process.platform\nif (process.platform === "win32") end();',
       "app/src/agent/control/host/a.ts": "export const system = process.platform;",
-      "app/src/main/electron/a.ts": "export const system = process.platform;",
+      "app/src/agent/control/host/windows/a.ts": 'import { platform } from "node:os";\nplatform();',
+      "app/src/main/electron/main.ts": "const { argv, platform } = process;",
+      "native/src/load.ts": 'import os from "node:os";\nexport const system = os.platform();',
+      "native/drive.ts": "export const system = process?.platform;\nexport const platform = system;",
+      "shared/src/a.ts": "interface A { platform: string }\nexport const a: A = argument;\nplatform();",
       "app/test/a.test.ts": "export const system = process.platform;",
+      "native/build.mjs": "export const system = process.platform;",
+      "scripts/a.mjs": "export const system = process.platform;",
+      "installers/src/a.ts": "export const system = process.platform;",
     });
-    expect(found).toEqual(["app/src/agent/a.ts:2: process.platform: ask the host's interface, in a folder host/"]);
+    const rule = "ask the host's interface, in a folder host/";
+    expect(found).toEqual([
+      `app/src/agent/a.ts:2: process.platform: ${rule}`,
+      `app/src/main/electron/main.ts:1: { argv, platform } = process: ${rule}`,
+      `native/src/load.ts:2: os.platform(): ${rule}`,
+      `native/drive.ts:1: process?.platform: ${rule}`,
+    ]);
   });
 
   test("find rules without a test, tests without a rule, and rules defined twice", () => {

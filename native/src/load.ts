@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ADDON_TARGET } from "./host/addon-target.ts";
 
 /** loopback: drive without a kernel, for drives that are served; where libfuse is not installed. */
 export type AddonName = "core" | "drive" | "loopback";
@@ -13,8 +14,7 @@ const NATIVE = fileURLToPath(new URL("..", import.meta.url));
 
 /** Returns the places where an addon may be, in the order in which it is looked for; `folder` is this package's. */
 export function addonPlaces(name: AddonName, folder = NATIVE): string[] {
-  const target = `${process.platform}-${process.arch}`;
-  return [join(folder, "build", `${name}.node`), join(folder, "prebuilds", target, `${name}.node`)];
+  return [join(folder, "build", `${name}.node`), join(folder, "prebuilds", ADDON_TARGET, `${name}.node`)];
 }
 
 /** True where an addon lies; whether it loads is another matter. */
@@ -29,7 +29,7 @@ export function addonPath(name: AddonName, folder = NATIVE): string {
   if (found !== undefined) return found;
   const [built, prebuilt] = places;
   throw new Error(
-    `${name}.node for ${process.platform}-${process.arch} is missing: neither ${built} nor ${prebuilt} is there. ` +
+    `${name}.node for ${ADDON_TARGET} is missing: neither ${built} nor ${prebuilt} is there. ` +
       "Run `npm run setup`, which builds it for this machine.",
   );
 }

@@ -44,9 +44,10 @@ const FOLDER_IMPORTS: readonly { folder: string; may: readonly Workspace[]; type
 
 /** Production code asks Clock, Disk and Link; only these folders, which implement them, ask the system. */
 const HOST_FOLDERS = ["shared/src/host/", "native/src/host/"];
-/** Folders that ask which system they run on; all others ask the host. The addons are found by its name. */
-const SYSTEM_FOLDERS = ["host/", "app/src/main/electron/", "native/src/load.ts"];
-const PLATFORM = /\bprocess\.platform\b/g;
+/** Ways of asking which system this is. */
+const PLATFORM = /\bprocess\s*\??\.\s*platform\b|\{[^{}]*\bplatform\b[^{}]*\}\s*=\s*process\b/g;
+/** Names that node:os has for it. */
+const PLATFORM_OF_OS = /\b(?:os\s*\.\s*)?(?:platform|machine|type|release|version)\s*\(\s*\)/g;
 const TIME = /\b(setTimeout|setInterval|Date\.now|performance\.now|process\.hrtime)\b|\bnew Date\(\s*\)/g;
 
 /**
@@ -217,15 +218,22 @@ export function checkClock(files: readonly ProjectFile[]): Violation[] {
   return violations;
 }
 
+/**
+ * Production code asks which system it runs on in folders `host` only. What builds, packs and sets up Runnel (scripts/,
+ * installers/, build.mjs and its kin) is of no production, as tests are, and may ask anywhere.
+ */
 export function checkPlatform(files: readonly ProjectFile[]): Violation[] {
   return files
-    .filter((file) => isProduction(file.path) && isScript(file.path))
-    .filter((file) => !SYSTEM_FOLDERS.some((folder) => isWithin(file.path, folder)))
-    .flatMap((file) =>
-      [...scan(file).code.matchAll(PLATFORM)].map((match) => ({
-        path: file.path,
-        line: lineAt(file.text, match.index),
-        says: `${match[0]}: ask the host's interface, in a folder host/`,
-      })),
-    );
+    .filter((file) => isProduction(file.path) && isScript(file.path) && !isWithin(file.path, "host/"))
+    .flatMap((file) => {
+      const asksOs = importsOf(file).some(({ specifier }) => /^(node:)?os$/.test(specifier));
+      const ways = asksOs ? [PLATFORM, PLATFORM_OF_OS] : [PLATFORM];
+      return ways
+        .flatMap((way) => [...scan(file).code.matchAll(way)])
+        .map((match) => ({
+          path: file.path,
+          line: lineAt(file.text, match.index),
+          says: `${match[0]}: ask the host's interface, in a folder host/`,
+        }));
+    });
 }

@@ -11,6 +11,7 @@ import {
   session,
 } from "electron";
 import { shell as system, Tray } from "electron";
+import type { DesktopSystem } from "../host/desktop-system.ts";
 import type { Menu as ShellMenu, MenuItem, Shell, ShellIcon } from "../shell.ts";
 import type { ShellNotice, ShellPage, WindowKind } from "../shell.ts";
 import { say } from "../say.ts";
@@ -25,6 +26,7 @@ const REQUESTS = { urls: ["<all_urls>"] };
 
 export class ElectronShell implements Shell {
   readonly #folder: string;
+  readonly #system: DesktopSystem;
   readonly #session = session.fromPartition(PARTITION);
   readonly #windows = new Map<WindowKind, PageWindow>();
   /** Without a reference to it, a notification loses its click. */
@@ -33,8 +35,9 @@ export class ElectronShell implements Shell {
   #iconClicked: () => void = () => undefined;
 
   /** `folder`: that of the bundle, with the icons and the preload script. Made when the app is ready. */
-  constructor(folder: string) {
+  constructor(folder: string, desktop: DesktopSystem) {
     this.#folder = folder;
+    this.#system = desktop;
     guardSession(this.#session);
     this.#session.webRequest.onBeforeRequest(REQUESTS, ({ url, webContentsId }, answer) => {
       answer({ cancel: ![...this.#windows.values()].some((window) => window.mayLoad(webContentsId, url)) });
@@ -59,8 +62,7 @@ export class ElectronShell implements Shell {
     } else this.#tray.setImage(image);
     this.#tray.setToolTip(tooltip);
     const whole = Menu.buildFromTemplate(templateOf(menu));
-    // On macOS a menu that is set takes every click.
-    if (process.platform !== "darwin") this.#tray.setContextMenu(whole);
+    if (!this.#system.menuTakesClicks) this.#tray.setContextMenu(whole);
     else this.#tray.removeAllListeners("right-click").on("right-click", () => this.#tray?.popUpContextMenu(whole));
   }
 
@@ -133,9 +135,7 @@ export class ElectronShell implements Shell {
   }
 
   #image(state: ShellIcon["state"]): Electron.NativeImage {
-    // macOS draws a template in the menu bar's own colour; the name says so.
-    const name = process.platform === "darwin" ? `${state}Template.png` : `${state}.png`;
-    return nativeImage.createFromPath(join(this.#folder, "icons", name));
+    return nativeImage.createFromPath(join(this.#folder, "icons", this.#system.iconOf(state)));
   }
 }
 

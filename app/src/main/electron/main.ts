@@ -9,7 +9,7 @@ import { VERSION } from "../../agent/version.ts";
 import { AGENT_TABLE } from "../agent-table.ts";
 import { Desktop, QUIET } from "../desktop.ts";
 import { agentProgram, hasCrashed, startAgent } from "../host/agent-program.ts";
-import { autostartOfApp, takeLinks } from "../host/desktop-entry.ts";
+import { thisDesktop } from "../host/this-desktop.ts";
 import { say } from "../say.ts";
 import { ElectronLoginItem } from "./electron-login-item.ts";
 import { ElectronShell } from "./electron-shell.ts";
@@ -51,14 +51,13 @@ async function run(): Promise<void> {
 
   const command = startCommand();
   const atLogin = [...command, QUIET];
-  const isLinux = process.platform === "linux";
   const resources = app.isPackaged ? process.resourcesPath : undefined;
   const program = agentProgram({ bundle: FOLDER, resources, named: process.env["RUNNEL_APP_FOLDER"] });
-  const shell = new ElectronShell(FOLDER);
+  const shell = new ElectronShell(FOLDER, thisDesktop);
   const desktop = new Desktop({
     clock,
     shell,
-    loginItem: isLinux ? autostartOfApp(atLogin) : new ElectronLoginItem(atLogin),
+    loginItem: thisDesktop.entries?.loginItem(atLogin) ?? new ElectronLoginItem(atLogin),
     connect: async () => {
       const record = home.readRecord();
       if (record === undefined) return undefined;
@@ -66,7 +65,12 @@ async function run(): Promise<void> {
     },
     start: () => startAgent(program, home, clock),
     hasCrashed: () => hasCrashed(home, clock),
-    updateSource: await ownUpdates(program.launcher, join(home.folder, "desktop.log"), clock),
+    updateSource: await ownUpdates({
+      own: thisDesktop.ownUpdates,
+      launcher: program.launcher,
+      logPath: join(home.folder, "desktop.log"),
+      clock,
+    }),
   });
   app.on("will-quit", () => {
     desktop.close();
@@ -89,7 +93,7 @@ function startCommand(): string[] {
 async function takeLinksOf(command: string[]): Promise<void> {
   const [path = "", ...args] = command;
   try {
-    if (process.platform === "linux") await takeLinks(command, clock);
+    if (thisDesktop.entries !== undefined) await thisDesktop.entries.takeLinks(command, clock);
     else app.setAsDefaultProtocolClient("runnel", path, args);
   } catch {
     // An invite can still be pasted into the form.

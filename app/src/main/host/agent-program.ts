@@ -6,6 +6,8 @@ import { join, parse } from "node:path";
 import { type Clock, RunnelError, sleep } from "@runnel/shared";
 import type { AgentHome } from "../../agent/control/host/agent-home.ts";
 import { say } from "../say.ts";
+import type { DesktopSystem } from "./desktop-system.ts";
+import { thisDesktop } from "./this-desktop.ts";
 
 /** The program gives up by itself before. */
 const START_MS = 60_000;
@@ -31,16 +33,16 @@ export interface AppPlace {
 }
 
 /** The program beside this app: of its own packages, else that which the system finds. */
-export function agentProgram({ bundle, resources, named }: AppPlace): AgentProgram {
+export function agentProgram(
+  { bundle, resources, named }: AppPlace,
+  { nodes, launchers }: Pick<DesktopSystem, "nodes" | "launchers"> = thisDesktop,
+): AgentProgram {
   const packaged = join(resources ?? "", "runnel", "app");
   // oxlint-disable-next-line node/no-sync -- once, before there is anything to hold up
   const first = (...paths: string[]): string | undefined => paths.find((path) => existsSync(path));
   const folder = named ?? (resources === undefined ? undefined : first(packaged)) ?? join(bundle, "..");
-  const home = join(folder, "..");
-  const nodes = ["node_modules/.bin/node", "node_modules/.bin/node.exe", "node.exe"].map((path) => join(home, path));
-  const launcher = join(folder, "bin", "runnel.mjs");
-  // A bundle for Windows has no launcher (scripts/bundle-windows.mjs).
-  return { node: first(...nodes) ?? "node", launcher: first(launcher, join(folder, "cli", "main.js")) ?? launcher };
+  const node = first(...nodes.map((path) => join(folder, "..", path))) ?? "node";
+  return { node, launcher: first(...launchers.map((path) => join(folder, path))) ?? join(folder, launchers[0]) };
 }
 
 /** Starts the agent, unless one runs. Resolves when it answers. @throws RunnelError Unavailable with a sentence. */

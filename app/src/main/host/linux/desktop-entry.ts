@@ -9,10 +9,10 @@ import {
   desktopEntry,
   type EntryNames,
   xdgFolder,
-} from "../../agent/start/host/linux/desktop-entry.ts";
-import { LoginStart } from "../../agent/start/login-start.ts";
-import type { LoginItem } from "../desktop.ts";
-import { say } from "../say.ts";
+} from "../../../agent/start/host/linux/desktop-entry.ts";
+import { LoginStart } from "../../../agent/start/login-start.ts";
+import type { LoginItem } from "../../desktop.ts";
+import { say } from "../../say.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { RealClock } from "@runnel/shared";
-import { autostartOfApp, takeLinks } from "../../../src/main/host/desktop-entry.ts";
+import { autostartOfApp, takeLinks } from "../../../../src/main/host/linux/desktop-entry.ts";
 
 let folder: string;
 beforeEach(() => {
