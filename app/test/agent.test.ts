@@ -8,6 +8,7 @@ import { Agent } from "../src/agent/agent.ts";
 import { MemoryCost } from "../src/agent/control/host/line-cost/memory-cost.ts";
 import { AgentHome } from "../src/agent/control/host/agent-home.ts";
 import { systemFolders } from "../src/agent/control/host/folder-view.ts";
+import { MemorySystem } from "../src/agent/control/host/memory/system.ts";
 import type { Mount } from "../src/agent/mount.ts";
 import { LocalPages } from "@runnel/shared/page";
 import { openHistoryStore } from "../src/agent/view/history-store.ts";
@@ -36,20 +37,15 @@ test("a drive that cannot be watched over is mounted all the same, and forgotten
   const clock = new RealClock();
   const home = new AgentHome(join(folder, "home"));
   await mkdir(home.folder);
+  const { mounts } = new MemorySystem();
+  mounts.watchFailure = new Error("EMFILE: too many open files");
   const agent = new Agent({
     ...fakeEngines,
     version: "0.0.0",
     home,
     clock,
     log,
-    mountTable: {
-      read: async () => [],
-      probe: async () => "alive",
-      detach: async () => undefined,
-      endWithProcess: async () => {
-        throw new Error("EMFILE: too many open files");
-      },
-    },
+    mountTable: mounts,
     folders: systemFolders,
     lineCost: new MemoryCost().cost,
     openMount: async (settings) => {

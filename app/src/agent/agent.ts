@@ -23,7 +23,7 @@ import type { Mount, MountSettings, Unsent } from "./mount.ts";
 import type { FoundEntry } from "./mount-status.ts";
 import { LocalFiles } from "./objects/local-files.ts";
 import { OpenVolumes } from "./objects/open-volumes.ts";
-import type { Checked } from "./control/host/machine-checks.ts";
+import type { Checked } from "./control/host/checked.ts";
 import type { KnownPlace, LoggedIn, LoggedOut, LoginRequest } from "./servers/login-schemas.ts";
 import type { LoginStart } from "./start/login-start.ts";
 import type { SuppliesOfAgent } from "./supply/supply-status.ts";

@@ -1,7 +1,4 @@
 // Reaches the agent: the one that runs, or one that is started now.
-import { spawn } from "node:child_process";
-import { parse } from "node:path";
-import { fileURLToPath } from "node:url";
 import {
   type CallClient,
   type CallSchemas,
@@ -14,15 +11,13 @@ import {
   sleep,
 } from "@runnel/shared/base";
 import type { z } from "zod";
-import { AgentHome, closeLog, connectAgent, openLog, prepareHome } from "../agent/control/index.ts";
+import { ownProgram } from "../agent/control/host/own-program.ts";
+import type { Launched } from "../agent/control/host/system.ts";
+import { AgentHome, connectAgent, prepareHome, thisSystem } from "../agent/control/index.ts";
 import { VERSION } from "../agent/version.ts";
 
 const START_MS = 10_000;
 const POLL_MS = 20;
-/** Sources run as they are; what is installed is bundled, each program in one file. */
-const AGENT_PROGRAM = fileURLToPath(
-  new URL(import.meta.url.endsWith(".ts") ? "../agent/main.ts" : "../agent/main.js", import.meta.url),
-);
 
 /** Runs `work` with the agent, which is started when none runs. */
 export async function withAgent<T extends CallTable, R>(
@@ -115,24 +110,13 @@ async function start<T extends CallTable>(home: AgentHome, clock: Clock, table: 
   );
 }
 
-function spawnAgent(home: AgentHome): { hasFailed(): boolean } {
-  const log = openLog(home.logPath);
-  // Older Nodes warn about what is stable by now; the log is read by people.
-  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", AGENT_PROGRAM], {
-    cwd: parse(home.folder).root,
-    detached: true,
-    windowsHide: true,
-    stdio: ["ignore", log, log],
-    env: { ...process.env, RUNNEL_HOME: home.folder },
+function spawnAgent(home: AgentHome): Launched {
+  return thisSystem.startInBackground({
+    // Older Nodes warn about what is stable by now; the log is read by people.
+    command: [process.execPath, "--disable-warning=ExperimentalWarning", ownProgram("agent")],
+    // It stands where it keeps nobody from removing a folder.
+    folder: thisSystem.paths.files.parse(home.folder).root,
+    environment: { ...process.env, RUNNEL_HOME: home.folder },
+    logPath: home.logPath,
   });
-  closeLog(log);
-  let hasFailed = false;
-  child.once("exit", (code) => {
-    hasFailed = code !== 0;
-  });
-  child.once("error", () => {
-    hasFailed = true;
-  });
-  child.unref();
-  return { hasFailed: () => hasFailed };
 }

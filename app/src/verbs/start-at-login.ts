@@ -1,7 +1,7 @@
 // runnel start-at-login: whether the drives that are kept are mapped again when this user logs in, and by what.
 import { Argument } from "commander";
 import { z } from "zod";
-import type { Checked } from "../agent/control/host/machine-checks.ts";
+import type { Checked } from "../agent/control/host/checked.ts";
 import type { LoginStart, StartLook } from "../agent/start/login-start.ts";
 import { askAgent } from "../cli/agent-connection.ts";
 import { addVerb } from "../cli/verb.ts";

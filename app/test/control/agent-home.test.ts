@@ -12,31 +12,33 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { AgentHome, homeFolder } from "../../src/agent/control/host/agent-home.ts";
 import { takeLock } from "../../src/agent/control/host/agent-lock.ts";
+import { darwinSystem } from "../../src/agent/control/host/darwin/system.ts";
+import { linuxSystem } from "../../src/agent/control/host/linux/system.ts";
 import { LogFile } from "../../src/agent/control/host/log-file.ts";
+import type { System } from "../../src/agent/control/host/system.ts";
+import { windowsSystem } from "../../src/agent/control/host/windows/system.ts";
 import { makeFolder } from "./processes.ts";
 
 describe("the agent's home", () => {
-  test.each<[NodeJS.Platform, Record<string, string>, string]>([
-    ["linux", {}, "/users/ada/.local/state/runnel"],
-    ["linux", { XDG_STATE_HOME: "/var/state" }, "/var/state/runnel"],
-    ["linux", { XDG_STATE_HOME: "relative" }, "/users/ada/.local/state/runnel"],
-    ["darwin", {}, "/users/ada/Library/Application Support/Runnel"],
-    ["win32", { LOCALAPPDATA: "/local" }, "/local/Runnel"],
-    ["linux", { RUNNEL_HOME: "/elsewhere" }, "/elsewhere"],
-  ])("on %s with %j is %s", (platform, environment, folder) => {
-    expect(homeFolder(environment, platform, "/users/ada")).toBe(folder);
+  test.each<[string, System, Record<string, string>, string]>([
+    ["Linux", linuxSystem, {}, "/users/ada/.local/state/runnel"],
+    ["Linux", linuxSystem, { XDG_STATE_HOME: "/var/state" }, "/var/state/runnel"],
+    ["Linux", linuxSystem, { XDG_STATE_HOME: "relative" }, "/users/ada/.local/state/runnel"],
+    ["macOS", darwinSystem, {}, "/users/ada/Library/Application Support/Runnel"],
+    ["Windows", windowsSystem, { LOCALAPPDATA: String.raw`D:\local` }, String.raw`D:\local\Runnel`],
+    ["Windows", windowsSystem, { RUNNEL_HOME: "/elsewhere" }, "/elsewhere"],
+  ])("on %s is where that wants it, or where RUNNEL_HOME says", (_, system, environment, folder) => {
+    expect(homeFolder(environment, system, "/users/ada")).toBe(folder);
   });
 
-  test.each([
-    ["linux", "docs/linux.md", "`~/.local/state/runnel`"],
-    ["darwin", "docs/macos.md", "`~/Library/Application Support/Runnel`"],
-    ["win32", "docs/windows.md", "`%LOCALAPPDATA%\\Runnel`"],
-  ] as const)("is on %s where its page says that data stay", (platform, page, folder) => {
-    const said = folder
-      .replaceAll("`", "")
-      .replace(/^~|%LOCALAPPDATA%/, "/users/ada")
-      .replaceAll("\\", "/");
-    expect(homeFolder({ LOCALAPPDATA: "/users/ada" }, platform, "/users/ada")).toBe(said);
+  test.each<[string, System, string, string]>([
+    ["Linux", linuxSystem, "docs/linux.md", "`~/.local/state/runnel`"],
+    ["macOS", darwinSystem, "docs/macos.md", "`~/Library/Application Support/Runnel`"],
+    ["Windows", windowsSystem, "docs/windows.md", "`%LOCALAPPDATA%\\Runnel`"],
+  ])("is on %s where its page says that data stay", (_, system, page, folder) => {
+    const said = folder.replaceAll("`", "").replace(/^~|%LOCALAPPDATA%/, "/users/ada");
+    const { files } = system.paths;
+    expect(homeFolder({ LOCALAPPDATA: "/users/ada" }, system, "/users/ada")).toBe(files.normalize(said));
     const text = readFileSync(new URL(`../../../${page}`, import.meta.url), "utf8");
     const removing = text.slice(text.search(/^#+ (Removing|Installing) it$/m));
     expect(removing.replaceAll(/\s+/g, " ")).toContain(folder);

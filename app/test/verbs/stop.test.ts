@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "@jest/globals";
 import { RunnelError } from "@runnel/shared";
-import { posixSystem } from "../../src/agent/control/host/posix/system.ts";
+import { linuxSystem } from "../../src/agent/control/host/linux/system.ts";
 import { windowsSystem } from "../../src/agent/control/host/windows/system.ts";
 import { askOtherVersion } from "../../src/verbs/stop.ts";
 
@@ -16,6 +16,6 @@ test("is asked by a signal where it hears of one, and otherwise left running and
     expect.objectContaining({ kind: "Version", message: expect.stringContaining("runnel stop") }),
   );
   expect(agent.exitCode ?? agent.signalCode).toBeNull();
-  askOtherVersion(agent.pid as number, cause, posixSystem);
+  askOtherVersion(agent.pid as number, cause, linuxSystem);
   await ended;
 });

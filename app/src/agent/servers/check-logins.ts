@@ -1,6 +1,6 @@
 // Tells a person where the tokens lie by which servers know this device, and whether they can be had.
 import { fromSystemError } from "@runnel/shared/base";
-import type { Checked } from "../control/host/machine-checks.ts";
+import type { Checked } from "../control/host/checked.ts";
 import type { Secrets } from "../secrets/secrets.ts";
 import type { KnownServers } from "./known-servers.ts";
 

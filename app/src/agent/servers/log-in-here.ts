@@ -4,7 +4,7 @@ import { threadExecutor } from "@runnel/native";
 import { RealClock } from "@runnel/shared/base";
 import { AgentHome } from "../control/index.ts";
 import { VERSION } from "../version.ts";
-import type { Checked } from "../control/host/machine-checks.ts";
+import type { Checked } from "../control/host/checked.ts";
 import type { Secrets } from "../secrets/secrets.ts";
 import { checkLogins } from "./check-logins.ts";
 import { KnownServers } from "./known-servers.ts";

@@ -1,7 +1,9 @@
 // runnel doctor: looks for what keeps drives from working, and says what to do.
 import { z } from "zod";
 import type { Agent } from "../../agent/agent.ts";
-import { checkDrives, checkRoom, type Checked } from "../../agent/control/host/machine-checks.ts";
+import type { Checked } from "../../agent/control/host/checked.ts";
+import { checkRoom } from "../../agent/control/host/room-check.ts";
+import { thisSystem } from "../../agent/control/host/this-system.ts";
 import { askAgent } from "../../cli/agent-connection.ts";
 import { describeStuck } from "../../cli/describe-server.ts";
 import { addVerb } from "../../cli/verb.ts";
@@ -36,9 +38,8 @@ export const doctor = agentVerb(schemas, {
 async function checksOf(agent: Agent): Promise<Checked[]> {
   const mounts = await agent.mountsAt("doctor");
   const caches = new Set(mounts.map(({ settings }) => settings.cacheFolder));
-  const drives = await checkDrives();
   const checks = [
-    ...(drives === undefined ? [] : [drives]),
+    await thisSystem.checkDrives(process.env, "/"),
     ...(await agent.deps.checkLogins()),
     ...(await checkLoginStart(await agent.deps.loginStart())),
     await checkRoom(agent.deps.home.folder, "Runnel's own files"),

@@ -3,18 +3,27 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { SimulatedClock } from "@runnel/shared";
-import { openerOf } from "../../../src/agent/control/host/system-opener.ts";
+import { darwinSystem } from "../../../src/agent/control/host/darwin/system.ts";
+import { linuxSystem } from "../../../src/agent/control/host/linux/system.ts";
+import type { System } from "../../../src/agent/control/host/system.ts";
+import { windowsSystem } from "../../../src/agent/control/host/windows/system.ts";
 import { openInBrowser } from "../../../src/cli/host/browser.ts";
 import { makeFolder } from "../../control/processes.ts";
 import { standInBrowser } from "../../page/stand-in.ts";
 
-test.each<[NodeJS.Platform, string, string, string[]]>([
-  ["linux", "/home/ada/open-1.html", "xdg-open", ["/home/ada/open-1.html"]],
-  ["freebsd", "/a b.html", "xdg-open", ["/a b.html"]],
-  ["darwin", "/Users/ada/a b.html", "open", ["/Users/ada/a b.html"]],
-  ["win32", "C:\\Ada & Co\\open-1.html", "cmd.exe", ["/d", "/c", 'start "" "C:\\Ada & Co\\open-1.html"']],
-])("on %s %s is opened by the program of the system", (platform, path, program, args) => {
-  expect(openerOf(platform, path)).toEqual({ program, args, isVerbatim: platform === "win32" });
+test.each<[string, System, string, string, string[]]>([
+  ["Linux", linuxSystem, "/home/ada/open-1.html", "xdg-open", ["/home/ada/open-1.html"]],
+  ["Linux", linuxSystem, "/a b.html", "xdg-open", ["/a b.html"]],
+  ["macOS", darwinSystem, "/Users/ada/a b.html", "open", ["/Users/ada/a b.html"]],
+  [
+    "Windows",
+    windowsSystem,
+    "C:\\Ada & Co\\open-1.html",
+    "cmd.exe",
+    ["/d", "/c", 'start "" "C:\\Ada & Co\\open-1.html"'],
+  ],
+])("on %s a path is opened by the program of the system", (_, system, path, program, args) => {
+  expect(system.opener(path)).toEqual({ program, args, isVerbatim: system === windowsSystem });
 });
 
 const onLinux = process.platform === "linux" ? describe : describe.skip;

@@ -7,11 +7,14 @@ import { isRunnelMount, RealClock } from "@runnel/shared";
 import { DarwinMountTable, type MountPrograms } from "../../../src/agent/control/host/darwin/mount-table.ts";
 import { darwinSystem } from "../../../src/agent/control/host/darwin/system.ts";
 import type { FolderView } from "../../../src/agent/control/host/folder-view.ts";
+import { linuxSystem } from "../../../src/agent/control/host/linux/system.ts";
+import { MemorySystem } from "../../../src/agent/control/host/memory/system.ts";
 import { posixSystem } from "../../../src/agent/control/host/posix/system.ts";
 import type { System } from "../../../src/agent/control/host/system.ts";
 import { replace } from "../../../src/agent/control/host/windows/names.ts";
 import { windowsSystem } from "../../../src/agent/control/host/windows/system.ts";
 import { resolvePath } from "../../../src/agent/control/mount-point.ts";
+import { waitUntil } from "./wait-until.ts";
 
 let folder: string;
 beforeAll(() => {
@@ -49,37 +52,151 @@ const MAC_LINES = [
 const macPrograms = new FakePrograms(MAC_LINES);
 afterAll(() => macPrograms[Symbol.dispose]());
 
-describe.each<[string, System]>([
-  ["Linux", posixSystem],
-  ["macOS", { ...darwinSystem, mountTable: (clock) => new DarwinMountTable(clock, macPrograms) }],
-  ["Windows", windowsSystem],
-])("an agent on %s", (_, system) => {
+/** Files of a system as whoever uses it finds them. */
+interface Ground {
+  system: System;
+  /** A folder that is empty. */
+  folder(): string;
+  write(path: string, text: string): void;
+  read(path: string): string | undefined;
+  /** Names in a folder. */
+  names(path: string): string[];
+  /** The user's own folder, in this system's words. */
+  user: string;
+  /** A program that says a word and ends with this code. */
+  ends(code: number): readonly [string, ...string[]];
+}
+
+const onDisk = (system: System, user: string): Ground => ({
+  system,
+  user,
+  folder: () => mkdtempSync(join(folder, "empty-")),
+  write: (path, text) => writeFileSync(path, text),
+  read: (path) => readFileSync(path, "utf8"),
+  names: (path) => readdirSync(path),
+  ends: (code) => [process.execPath, "-e", `process.exitCode = ${code}; console.log("said")`],
+});
+
+function inMemory(): Ground {
+  const system = new MemorySystem();
+  return {
+    system,
+    user: "/users/ada",
+    folder: () => "/empty",
+    write: (path, text) => void system.files.set(path, text),
+    read: (path) => system.files.get(path),
+    ends: (code) => {
+      system.programs.set(`ends with ${code}`, code);
+      return [`ends with ${code}`];
+    },
+    names: (path) => [...system.files.keys()].map((name) => name.slice(path.length + 1)),
+  };
+}
+
+/** macOS with a text in place of its mounts. */
+const darwinOnText: System = { ...darwinSystem, mountTable: (clock) => new DarwinMountTable(clock, macPrograms) };
+
+describe.each<[string, () => Ground]>([
+  ["Linux", () => onDisk(linuxSystem, "/users/ada")],
+  ["macOS", () => onDisk(darwinOnText, "/users/ada")],
+  ["Windows", () => onDisk(windowsSystem, String.raw`C:\Users\ada`)],
+  ["no system at all", inMemory],
+])("an agent on %s", (_, ground) => {
   test("replaces a file that may be there, and leaves nothing beside it", () => {
-    const at = mkdtempSync(join(folder, "replaced-"));
+    const { system, folder: empty, write, read, names } = ground();
+    const at = empty();
     for (const text of ["first", "second"]) {
-      writeFileSync(join(at, "file.new"), text);
+      write(join(at, "file.new"), text);
       system.replace(join(at, "file.new"), join(at, "file"));
       system.syncFolder(at);
-      expect(readFileSync(join(at, "file"), "utf8")).toBe(text);
+      expect(read(join(at, "file"))).toBe(text);
     }
-    expect(readdirSync(at)).toEqual(["file"]);
+    expect(names(at)).toEqual(["file"]);
     expect(() => system.replace(join(at, "none"), join(at, "file"))).toThrow(
       expect.objectContaining({ code: "ENOENT" }),
     );
+    expect(read(join(at, "file"))).toBe("second");
   });
 
   test("listens at another place for each home", () => {
+    const { system } = ground();
     const [one, two] = ["one", "two"].map((name) => system.placeSocket(join(folder, name), {}));
     expect(one).not.toBe(two);
   });
 
-  test("has drives of its process in the table while they are mounted, and disposes of what is none", async () => {
+  test("has no drive in the table where none is mounted, whoever asks to have it watched over", async () => {
+    const { system, folder: empty } = ground();
     const table = system.mountTable(new RealClock());
+    const at = empty();
     const before = await table.read();
-    const guard = await table.endWithProcess(join(folder, "nothing is mounted here"));
+    const guard = await table.endWithProcess(at);
+    guard[Symbol.dispose]();
     guard[Symbol.dispose]();
     expect(await table.read()).toEqual(before);
+    expect(before.filter(({ mountpoint }) => mountpoint === at)).toEqual([]);
   });
+
+  test("takes nothing for dead that is none of its drives, and detaches nothing there", async () => {
+    const { system, folder: empty } = ground();
+    const table = system.mountTable(new RealClock());
+    const at = empty();
+    expect(await table.probe(at)).toBe("alive");
+    await expect(table.detach(at)).rejects.toMatchObject({ kind: "Busy", message: expect.stringContaining(at) });
+  });
+
+  test("has a home of its own for each user, below the user's folder, and takes one that is this user's", () => {
+    const { system, folder: empty, user } = ground();
+    const home = system.homeFolder(user, {});
+    expect(system.paths.isAbsolute(home)).toBe(true);
+    expect(system.paths.spell(home)).toBe(home);
+    expect(home.startsWith(user + system.paths.files.sep)).toBe(true);
+    expect(system.homeFolder(`${user}2`, {})).not.toBe(home);
+    expect(() => system.claimHome(empty())).not.toThrow();
+  });
+
+  test("opens a path as one word of a command, whatever is in it", () => {
+    const { system, user } = ground();
+    const path = system.paths.files.join(user, "a b & c", "open-1.html");
+    const { program, args, isVerbatim } = system.opener(path);
+    expect(program).not.toBe("");
+    expect(args.at(-1)).toContain(isVerbatim ? `"${path}"` : path);
+  });
+
+  test("knows of a program in the background when it has failed, or is not there", async () => {
+    const { system, folder: empty, ends } = ground();
+    const at = mkdtempSync(join(folder, "log-"));
+    const start = (command: readonly [string, ...string[]]) =>
+      system.startInBackground({ command, folder: at, environment: {}, logPath: join(at, "log") });
+    const fine = start(ends(0));
+    const failing = [start(ends(3)), start([join(empty(), "none")])];
+    await waitUntil(() => failing.every((program) => program.hasFailed()));
+    expect(fine.hasFailed()).toBe(false);
+  });
+
+  test("says of drives either that they can be shown, or what to do", async () => {
+    const { system, folder: empty } = ground();
+    const { isFine, sentence, next } = await system.checkDrives({ PATH: folder }, empty());
+    expect(sentence).toMatch(/^\S.*\.$/);
+    expect(next === null).toBe(isFine);
+  });
+});
+
+test("a drive in memory is there until it is unmounted, and dead once its process is, when it can be detached", async () => {
+  const { mounts } = new MemorySystem();
+  mounts.mount("/docs");
+  const guard = await mounts.endWithProcess("/docs");
+  expect(mounts.watched).toEqual(["/docs"]);
+  expect((await mounts.read()).map((entry) => [entry.mountpoint, isRunnelMount(entry)])).toEqual([["/docs", true]]);
+  await expect(mounts.detach("/docs")).rejects.toMatchObject({ kind: "Busy" });
+  guard[Symbol.dispose]();
+  expect(mounts.watched).toEqual([]);
+  mounts.die();
+  mounts.mount("/docs");
+  expect(await mounts.probe("/docs")).toBe("alive");
+  mounts.unmount("/docs");
+  expect(await mounts.probe("/docs")).toBe("dead");
+  await mounts.detach("/docs");
+  expect(await mounts.read()).toEqual([]);
 });
 
 describe("macOS", () => {
@@ -87,8 +204,8 @@ describe("macOS", () => {
 
   test("asks macOS for its mounts, and for nothing that touches one", () => {
     expect(darwinSystem.mountTable(new RealClock())).toBeInstanceOf(DarwinMountTable);
-    const others = { paths: 0, mountTable: 0, mapsNfs: 0 };
-    expect({ ...darwinSystem, ...others }).toEqual({ ...posixSystem, ...others });
+    const { syncFolder, replace: replaces, placeSocket, claimHome } = posixSystem;
+    expect(darwinSystem).toMatchObject({ syncFolder, replace: replaces, placeSocket, claimHome });
   });
 
   test("has drives of its process in the table whatever the system says, and each of them once", async () => {

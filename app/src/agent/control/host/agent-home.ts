@@ -20,13 +20,13 @@
 /* oxlint-disable node/no-sync -- small files, when the agent starts or ends and when a person mounts */
 // oxlint-disable-next-line no-restricted-imports -- of short names
 import { createHash } from "node:crypto";
-import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type ErrorKind, fromSystemError, RunnelError } from "@runnel/shared/base";
 import { z } from "zod";
 import { FolderPause, Pause } from "../../mount-status.ts";
-import type { Environment } from "./system.ts";
+import type { Environment, System } from "./system.ts";
 import { thisSystem } from "./this-system.ts";
 
 const AgentRecord = z.object({ pid: z.int(), socket: z.string(), started: z.string(), version: z.string() });
@@ -64,16 +64,11 @@ export type MountRecord = z.infer<typeof MountRecords>[number];
 /** Folder of the home: RUNNEL_HOME, else the place that the system has for such state. */
 export function homeFolder(
   environment: Environment = process.env,
-  platform: NodeJS.Platform = process.platform,
+  system: Pick<System, "homeFolder"> = thisSystem,
   user: string = homedir(),
 ): string {
   const asked = environment["RUNNEL_HOME"];
-  if (asked !== undefined && asked !== "") return resolve(asked);
-  if (platform === "win32") return join(environment["LOCALAPPDATA"] ?? join(user, "AppData", "Local"), "Runnel");
-  if (platform === "darwin") return join(user, "Library", "Application Support", "Runnel");
-  const state = environment["XDG_STATE_HOME"];
-  // The XDG base directory specification: a relative path is to be ignored.
-  return join(state?.startsWith("/") ? state : join(user, ".local", "state"), "runnel");
+  return asked !== undefined && asked !== "" ? resolve(asked) : system.homeFolder(user, environment);
 }
 
 export class AgentHome {
@@ -116,21 +111,8 @@ export class AgentHome {
 
   /** Makes the home, open to its user only. @throws RunnelError also when it is there and open to others. */
   make(): void {
-    const operation = "make the agent's home";
     makeFolder(this.folder);
-    if (process.platform === "win32") return;
-    // The owner decides what lies in it, whatever its mode.
-    if ([lstatSync(this.folder), statSync(this.folder)].some(({ uid }) => uid !== process.getuid?.())) {
-      const sentence = `${this.folder} belongs to another user. Set RUNNEL_HOME to a folder of your own.`;
-      throw new RunnelError("Denied", operation, sentence);
-    }
-    if ((lstatSync(this.folder).mode & 0o077) === 0) return;
-    // Anything else in it belongs to somebody who opened the folder for a reason.
-    if (readdirSync(this.folder).length > 0) {
-      const sentence = `${this.folder} is open to other users. Run "chmod 700" on it, or set RUNNEL_HOME to a folder of its own.`;
-      throw new RunnelError("Denied", operation, sentence);
-    }
-    chmodSync(this.folder, 0o700);
+    thisSystem.claimHome(this.folder);
   }
 
   /** Path at which the agent is to listen. @throws RunnelError Denied */

@@ -2,9 +2,32 @@
 // file names, and one place that chooses (this-system.ts).
 import type { Clock } from "@runnel/shared/base";
 import type { PathForm } from "../paths/path-form.ts";
+import type { Checked } from "./checked.ts";
 import type { MountTable } from "./mount-table.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface CommandLine {
+  program: string;
+  args: string[];
+  /** True where the words are passed on as they are, without the quotes that Windows' programs take off. */
+  isVerbatim: boolean;
+}
+
+/** A program that is to outlive who starts it. */
+export interface BackgroundProgram {
+  command: readonly [program: string, ...words: string[]];
+  /** Folder that it stands in. */
+  folder: string;
+  environment: Environment;
+  /** File to whose end goes what it says. */
+  logPath: string;
+}
+
+export interface Launched {
+  /** True once it has ended with another code than 0, or when it could not be run. */
+  hasFailed(): boolean;
+}
 
 export interface System {
   /** Form in which this system writes paths. */
@@ -31,4 +54,20 @@ export interface System {
   readonly asksBySignal: boolean;
   /** Makes the names in a folder durable, where the system does not do so by itself. */
   syncFolder(path: string): void;
+  /** Returns the place that the system has for what a program keeps for a user. `user`: the user's own folder. */
+  homeFolder(user: string, environment: Environment): string;
+  /**
+   * Sees to it that the agent's home, which is there, is open to its user only, where the system does not do so by
+   * itself. @throws RunnelError Denied when it is another's, or has something in it and was open to others
+   */
+  claimHome(folder: string): void;
+  /** Returns the command that opens a file or folder with the program that this user prefers. */
+  opener(path: string): CommandLine;
+  /**
+   * Starts a program that goes on when this process ends, that no terminal of this one ends, and that keeps this
+   * process from ending in no way. @throws the system's error when its log cannot be opened
+   */
+  startInBackground(program: BackgroundProgram): Launched;
+  /** Looks whether this computer can show drives. `root`: of the file system in which that is looked for. */
+  checkDrives(environment: Environment, root: string): Promise<Checked>;
 }

@@ -1,11 +1,15 @@
-// Linux. macOS is the same but for what ../darwin/ has.
+// Linux and macOS as far as they are the same.
 import type { System } from "../system.ts";
 import { posixPaths } from "../../paths/posix-paths.ts";
+import { claimHome } from "./home-claim.ts";
+import { startInBackground } from "./launcher.ts";
 import { placeSocket } from "./local-socket.ts";
 import { LinuxMountTable } from "./mount-table.ts";
 import { replace, syncFolder } from "./names.ts";
 
-export const posixSystem: System = {
+type PosixSystem = Omit<System, "homeFolder" | "opener" | "checkDrives">;
+
+export const posixSystem: PosixSystem = {
   paths: posixPaths,
   mountTable: (clock) => new LinuxMountTable(clock),
   placeSocket,
@@ -14,4 +18,6 @@ export const posixSystem: System = {
   mapsNfs: false,
   asksBySignal: true,
   syncFolder,
+  claimHome,
+  startInBackground,
 };
