@@ -234,8 +234,9 @@ class OpenFiles implements AsyncDisposable {
     return opened;
   }
 
+  /** Failures to close are nothing: files that were only read lose nothing. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#files.values()].map(({ file }) => file.close()));
+    await Promise.allSettled([...this.#files.values()].map(({ file }) => file.close()));
   }
 }
 
