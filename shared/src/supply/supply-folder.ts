@@ -10,6 +10,7 @@ import { type ChunkSpan, indexesOf, joinIndexes } from "../model/chunk-spans.ts"
 import { RecentMap } from "../model/recent-map.ts";
 import { DIGEST_BYTES, type Recipe } from "../model/recipe.ts";
 import { type Scanned, scanFolder, stampOf } from "./scan-folder.ts";
+import { CARRY_FOLDER } from "./stick-names.ts";
 import type { ChunkPlace, SupplyIndex } from "./supply-index.ts";
 import { SUPPLY_LIMITS } from "./supply-limits.ts";
 
@@ -52,6 +53,7 @@ export class SupplyFolder {
   /** File that a chunk was taken from lately. */
   readonly #given = new RecentMap<string, number>(GIVEN_MAX);
   #isAway = false;
+  #isStick = false;
 
   constructor(deps: SupplyFolderDeps) {
     this.#deps = deps;
@@ -61,6 +63,11 @@ export class SupplyFolder {
   /** It could not be read: a stick was pulled out. */
   get isAway(): boolean {
     return this.#isAway;
+  }
+
+  /** It was a stick when it was opened last: a folder that somebody has carried to. */
+  get isStick(): boolean {
+    return this.#isStick;
   }
 
   /** Files are to be looked at again. */
@@ -196,6 +203,8 @@ export class SupplyFolder {
   async #root(): Promise<{ root: DiskRoot } & AsyncDisposable> {
     try {
       const root = await this.#deps.openRoot(this.#deps.path);
+      const [carry] = await root.statAll([CARRY_FOLDER]);
+      this.#isStick = typeof carry === "object" && carry.type === "folder";
       return { root, [Symbol.asyncDispose]: () => root.close() };
     } catch (error) {
       if (isRunnelError(error)) this.#isAway = true;

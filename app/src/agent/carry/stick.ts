@@ -47,7 +47,7 @@ export class Stick implements AsyncDisposable {
     this.#deps = deps;
     this.#root = root;
     this.#index = index;
-    this.source = new FolderSource({ ...deps, kind: "stick", path, index, openRoot, within: PACKS });
+    this.source = new FolderSource({ ...deps, path, index, openRoot, within: PACKS });
   }
 
   /** Makes its folders where they are missing, and removes what an earlier write left unfinished, if it `writes`. */
