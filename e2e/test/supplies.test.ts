@@ -279,7 +279,7 @@ test("[W210] what a server has in an old folder, or on a stick, is not sent to i
   await mustRun("cmp", [join(sources, "new.bin"), join(branch, "new.bin")]);
 });
 
-// In mode sync a close takes ten seconds to fail.
+// A close takes ten seconds to fail in mode sync.
 test.each(LONG ? ["sync", "async"] : ["async"])(
   "a save that cannot be sent (mode %s) goes on a stick, and does not cross the line once the server has that",
   async (mode) => {
