@@ -13,7 +13,7 @@ import { SimulatedPlace, noiseOf } from "../src/simulation/index.ts";
 const KiB = 1024;
 const FILES = { film: noiseOf(1, 100 * KiB), music: noiseOf(2, 70 * KiB), notes: noiseOf(3, 5 * KiB) };
 const ALL_BYTES = 175 * KiB;
-/** Of the files whose chunks come after what says which they are. */
+/** Bytes of the files whose chunks come after what says which they are. */
 const STICK_BYTES = 170 * KiB;
 const STICK = "/stick";
 const DEADLINE_MS = 300_000;
