@@ -1,6 +1,8 @@
 // Classes of an agent's mount for whoever composes one on other ground than this machine's: a simulation.
 export { LinuxMountTable } from "./agent/control/index.ts";
 export type { CachedContent } from "./agent/cache/cache.ts";
+export { Carrier } from "./agent/carry/carry.ts";
+export { decodeManifest } from "./agent/carry/manifest.ts";
 export { ColleagueSource } from "./agent/colleagues/colleague-source.ts";
 export type { DeviceAtHome } from "./agent/colleagues/colleagues.ts";
 export { ColleagueDoor } from "./agent/colleagues/door.ts";

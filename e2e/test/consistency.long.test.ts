@@ -71,6 +71,9 @@ test(
     console.info(`${reports.length} seeds from ${seed}, ${bytes} bytes of colleagues`);
     expect(failed.map((each) => `RUNNEL_POWERS=${powers} ${each.seed}: ${each.violations.join("; ")}`)).toEqual([]);
     expect(bytes).toBeGreaterThan(0);
+    // Whoever lies is named by `runnel status`.
+    const named = /at rest: [^]*The colleague "[^"]+" sent what it was not asked for: it is not asked any more\./;
+    expect(reports.some(({ problems }) => problems.some((each) => named.test(each)))).toBe(true);
   },
   FRESH_MS + 180_000,
 );

@@ -1,7 +1,10 @@
 // The fuzzer finds bugs that are planted, of each sort, and finds none in a short look at all that takes bytes from
 // outside.
+import { globSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import type { Finding } from "@runnel/shared/test/fuzz/campaign.ts";
+import type { Targets } from "@runnel/shared/test/fuzz/target.ts";
 import { runCampaign } from "@runnel/shared/test/fuzz/run-campaign.ts";
 import { EVERY_TARGET } from "../src/fuzz/every-target.ts";
 
@@ -11,7 +14,8 @@ const INPUTS = 100_000;
 /** Count of inputs of each target. */
 const SHORT = 250;
 const ROOT = new URL("../..", import.meta.url).href;
-const MODULES = [...new Set(EVERY_TARGET.map(({ module }) => module.href.slice(ROOT.length)))];
+const pathOf = (module: URL): string => module.href.slice(ROOT.length);
+const MODULES = [...new Set(EVERY_TARGET.map(({ module }) => pathOf(module)))];
 
 describe("the fuzzer, guided by coverage, finds a decoder or state machine that", () => {
   test.concurrent.each<[string, Finding["what"], string]>([
@@ -38,6 +42,16 @@ describe("the fuzzer, guided by coverage, finds a decoder or state machine that"
       expect(report.inputs).toBeGreaterThanOrEqual(INPUTS);
     },
   );
+});
+
+test("each target of each module of targets has a share of a long run", async () => {
+  const modules = globSync("*/test/**/*targets.ts", { cwd: fileURLToPath(ROOT) });
+  const every: string[] = [];
+  for (const path of modules) {
+    const { targets } = (await import(ROOT + path)) as { targets: Targets };
+    every.push(...Object.keys(targets).map((name) => `${path} ${name}`));
+  }
+  expect(EVERY_TARGET.map(({ module, name }) => `${pathOf(module)} ${name}`).toSorted()).toEqual(every.toSorted());
 });
 
 test.concurrent.each(MODULES)("a short look at all of %s: nothing but errors that are meant", async (module) => {

@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { type ChunkRun, type ChunkSpan, MemoryChunks, type WantedContent } from "@runnel/app/internals";
 import { inlineExecutor } from "@runnel/native";
-import { chunkOffsets, presetFor } from "@runnel/shared";
+import { chunkOffsets, presetFor, sleep } from "@runnel/shared";
 import { SimulatedPlace, noiseOf } from "../src/simulation/index.ts";
 
 const MiB = 1024 * 1024;
@@ -100,6 +100,41 @@ test("one that turns up while a file comes brings the rest", async () => {
   await place.until(async () => (await place.mount.status(false)).pins[0]?.isComplete === true);
   // More comes than that quarter: what the server had sent by then.
   expect(received()).toBeLessThan((LARGE.length * 3) / 4);
+});
+
+test("what a program reads comes before what a pin brings, of a source that is slow", async () => {
+  const brought: number[] = [];
+  let turn = Promise.resolve();
+  class Slow extends MemoryChunks {
+    override async *get(
+      content: WantedContent,
+      spans: readonly ChunkSpan[],
+      signal: AbortSignal,
+    ): AsyncGenerator<ChunkRun> {
+      for await (const run of super.get(content, spans, signal)) {
+        turn = turn.then(() => sleep(place.clock, 50));
+        await turn;
+        brought.push(run.from);
+        yield run;
+      }
+    }
+  }
+  const { stick } = await stickWith(() => true, new Slow("stick", "a stick"));
+  place.mount.sources.add(stick);
+  await place.run(place.mount.pin(""));
+  await place.until(async () => brought.length > 20);
+  const program = place.drive.program();
+  const fd = await place.run(program.open("large", constants.O_RDONLY));
+  const [before, at] = [brought.length, LARGE.length - REQUEST_BYTES];
+  const bytes = await place.run(program.read(fd, at, REQUEST_BYTES));
+  expect(Buffer.compare(bytes, LARGE.subarray(at))).toBe(0);
+  // The pin had asked for two pieces, and a chunk of each was on its way.
+  const [first = 0] = brought.slice(before).toSorted((one, other) => other - one);
+  const ofPin = brought.slice(before).filter((index) => index < first - REQUEST_BYTES / 1024);
+  expect(ofPin.length).toBeLessThanOrEqual(3);
+  expect(brought.slice(before).length - ofPin.length).toBeGreaterThan(5);
+  await place.run(program.close(fd));
+  await place.until(async () => (await place.mount.status(false)).pins[0]?.isComplete === true);
 });
 
 test("one that lies is named, and what it says is not shown", async () => {

@@ -1,10 +1,21 @@
 // Bytes that do not cross the line since they lie in an old folder, or come on a stick; real processes, a real mount,
 // and a stick with a file system of its own that is pulled out.
-import { appendFileSync, readdirSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { SmallDisk } from "../src/crash/index.ts";
-import { Sandbox, type Device, costOf, mustRun, noise, onMount, quiet, waitFor } from "../src/harness/index.ts";
+import {
+  Sandbox,
+  type Device,
+  type LinkShape,
+  type ServerProcess,
+  costOf,
+  mustRun,
+  noise,
+  onMount,
+  quiet,
+  waitFor,
+} from "../src/harness/index.ts";
 
 const MB = 1_000_000;
 const FILE_BYTES = 6 * MB;
@@ -15,12 +26,13 @@ const LONG = process.env["RUNNEL_LONG"] === "1";
 
 let sandbox: Sandbox;
 let served: string;
+let server: ServerProcess;
 let port: number;
 
 beforeEach(async () => {
   sandbox = new Sandbox();
   served = sandbox.makeFolder("served");
-  const server = await sandbox.startServer({ volumes: { docs: served } });
+  server = await sandbox.startServer({ volumes: { docs: served } });
   port = server.port;
 });
 
@@ -31,11 +43,11 @@ function filesIn(folder: string): Promise<string> {
 }
 
 /** A device with the drive behind a line of its own. */
-async function deviceBehindLine(name: string) {
-  const link = await sandbox.startEmulator(port);
+async function deviceBehindLine(name: string, shape: Partial<LinkShape> = {}, args: readonly string[] = []) {
+  const link = await sandbox.startEmulator(port, shape);
   const device = sandbox.device(name);
   const drive = sandbox.makeFolder(name, "drive");
-  await device.mount(`ws://127.0.0.1:${link.port}/docs`, drive);
+  await device.mount(`ws://127.0.0.1:${link.port}/docs`, drive, args);
   // The server may still be at what was put into its folder just before.
   await waitFor(async () => (await filesIn(drive)) === (await filesIn(served)), READY_MS, "what is served");
   /** Bytes that cross the line while `work` is done. */
@@ -47,7 +59,7 @@ async function deviceBehindLine(name: string) {
     const { up, down } = await link.counts();
     return up.sentBytes + down.sentBytes;
   };
-  return { device, drive, crossed };
+  return { device, drive, link, crossed };
 }
 
 interface Supply {
@@ -141,6 +153,18 @@ test("a stick brings what the line is spared, and one that is pulled out loses n
   await onMount('cmp "$1/film.bin" "$2/film.bin"', [home.drive, served]);
   // The line took something, too: no more is told than was saved.
   expect(await savedOf(home.device, "stick")).toBeGreaterThan(FILE_BYTES - LITTLE_BYTES);
+
+  // The stick as a supply is a stick all the same; the kernel has read the film before.
+  await home.device.ask(["evict", join(home.drive, "film.bin")]);
+  await home.device.ask(["supply", stick.folder]);
+  await isReady(home.device);
+  await home.device.ask(["stop"]);
+  const again = await deviceBehindLine("home");
+  const read = (): Promise<unknown> => onMount('cmp "$1/film.bin" "$2/film.bin"', [again.drive, served]);
+  expect(await again.crossed(read)).toBeLessThan(LITTLE_BYTES);
+  expect(await savedOf(home.device, "stick")).toBeGreaterThan(2 * (FILE_BYTES - LITTLE_BYTES));
+  expect(await savedOf(home.device, "oldFolder")).toBe(0);
+  await home.device.ask(["supply", "--remove", stick.folder]);
   await mustRun("umount", [stick.folder]);
 });
 
@@ -233,13 +257,12 @@ test("[W210] what a server has in an old folder, or on a stick, is not sent to i
   const second = noise(FILE_BYTES, 7);
   writeFileSync(join(old, "an old copy"), second);
   const branch = sandbox.makeFolder("branch");
-  const server = await sandbox.startServer({
+  const other = await sandbox.startServer({
     volumes: { docs: branch },
     data: sandbox.makeFolder("branch-data"),
     args: ["--supply", old, "--supply", stick],
   });
-  port = server.port;
-  const link = await sandbox.startEmulator(server.port);
+  const link = await sandbox.startEmulator(other.port);
   const drive = sandbox.makeFolder("branch-drive");
   await office.device.mount(`ws://127.0.0.1:${link.port}/docs`, drive);
   const sources = sandbox.makeFolder("sources");
@@ -254,4 +277,95 @@ test("[W210] what a server has in an old folder, or on a stick, is not sent to i
   await mustRun("cmp", [join(sources, "film.bin"), join(branch, "film.bin")]);
   await mustRun("cmp", [join(sources, "copy.bin"), join(branch, "copy.bin")]);
   await mustRun("cmp", [join(sources, "new.bin"), join(branch, "new.bin")]);
+});
+
+// A close takes ten seconds to fail in mode sync.
+test.each(LONG ? ["sync", "async"] : ["async"])(
+  "a save that cannot be sent (mode %s) goes on a stick, and does not cross the line once the server has that",
+  async (mode) => {
+    writeFileSync(join(served, "film.bin"), "a beginning");
+    const source = sandbox.path("source.bin");
+    writeFileSync(source, noise(FILE_BYTES, 9));
+    const office = await deviceBehindLine("office", {}, ["--mode", mode]);
+    const { device, drive, link } = office;
+    await onMount('cat "$1/film.bin"', [drive]);
+    // A program has the file open as the line is cut.
+    const saving = onMount(
+      'exec 3<>"$1/film.bin"; touch "$2"; until test -e "$3"; do sleep 0.05; done; ! cat "$4" >&3 || true; exec 3>&- || true; cmp "$1/film.bin" "$4"',
+      [drive, sandbox.path("open"), sandbox.path("cut"), source],
+    );
+    await waitFor(async () => existsSync(sandbox.path("open")), READY_MS, "the program");
+    await link.cut("refuse");
+    writeFileSync(sandbox.path("cut"), "");
+    await saving;
+    const unsent = async (): Promise<number> => ((await device.ask(["unsent"]))["unsent"] as unknown[]).length;
+    expect(await unsent()).toBe(1);
+
+    const stick = sandbox.makeFolder("stick");
+    const { carried } = (await device.ask(["carry", "out", stick])) as { carried: { writtenBytes: number } };
+    expect(carried).toMatchObject({ files: 0, unsentFiles: 1, bytes: FILE_BYTES, writtenBytes: FILE_BYTES, failed: 0 });
+
+    // The stick has come with the post.
+    await server.stop();
+    const args = ["--supply", stick];
+    await sandbox.startServer({ volumes: { docs: served }, listen: `127.0.0.1:${port}`, args });
+    expect(readFileSync(join(served, "film.bin"), "utf8")).toBe("a beginning");
+    const crossed = await office.crossed(async () => {
+      await link.restore();
+      await waitFor(async () => (await unsent()) === 0, READY_MS, "the save to be sent");
+      await device.flush(drive, { up: true });
+    });
+    await mustRun("cmp", [source, join(served, "film.bin")]);
+    // The digests of all went, and no byte of it.
+    expect(crossed).toBeGreaterThan(FILE_BYTES / 400);
+    expect(crossed).toBeLessThan(LITTLE_BYTES / 3);
+  },
+);
+
+/** Fails as a stick that was pulled out: whatever reads or writes it is told so, and what was not written is lost. */
+const PULL_OUT = `
+import fcntl, os, struct, sys
+EXT4_IOC_SHUTDOWN, NOLOGFLUSH = 0x8004587D, 2
+fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), EXT4_IOC_SHUTDOWN, struct.pack("I", NOLOGFLUSH))
+`;
+
+describe.each([
+  ["pulled out", true],
+  ["unmounted by force", false],
+])("a stick that is %s while it is written", (_what, isPulledOut) => {
+  (LONG ? test : test.skip)("[F220] is whole as far as it goes, and takes the rest the next time", async () => {
+    const names = Array.from({ length: 8 }, (_, at) => `part-${at}.bin`);
+    for (const [at, name] of names.entries()) writeFileSync(join(served, name), noise(MB, 20 + at));
+    const office = await deviceBehindLine("office", { downBitsPerSecond: 12e6 });
+    const stick = await SmallDisk.make(sandbox, "stick");
+    const packs = join(stick.folder, "runnel-carry/packs");
+    const writtenBytes = (): number => {
+      const found = existsSync(packs) ? readdirSync(packs).filter((name) => name.endsWith(".pack")) : [];
+      return found.reduce((sum, name) => sum + statSync(join(packs, name)).size, 0);
+    };
+    const carrying = office.device.runnel(["carry", "out", stick.folder, office.drive, "--json"]);
+    await waitFor(async () => writtenBytes() > 2 * MB, READY_MS, "a part of it on the stick");
+    if (isPulledOut) await mustRun("python3", ["-c", PULL_OUT, stick.folder]);
+    await mustRun("umount", ["-l", stick.folder]);
+    const ended = await carrying;
+    // The system lets whoever has a forced-out disk open go on with it.
+    if (isPulledOut) {
+      expect([ended.code, JSON.parse(ended.stdout)]).toMatchObject([1, { error: { kind: "Unavailable" } }]);
+      expect(ended.stdout).toContain(`The stick at ${stick.folder} fails, or was pulled out.`);
+    } else expect([ended.code, JSON.parse(ended.stdout)]).toMatchObject([0, { carried: { files: 8, failed: 0 } }]);
+    expect(await onMount('cat "$1"/part-*.bin | cmp - <(cat "$2"/part-*.bin)', [office.drive, served])).toBe("");
+
+    await mustRun("mount", ["-o", "loop", sandbox.path("stick.image"), stick.folder]);
+    const { carried } = (await office.device.ask(["carry", "out", stick.folder, office.drive])) as { carried: unknown };
+    expect(carried).toMatchObject({ files: 8, failed: 0, writtenBytes: isPulledOut ? 8 * MB : 0 });
+    const left = readdirSync(packs);
+    expect(left.filter((name) => name.endsWith(".pack"))).toHaveLength(left.length / 2);
+    const home = await deviceBehindLine("home");
+    const line = await home.crossed(async () => {
+      const came = (await home.device.ask(["carry", "in", stick.folder]))["carried"];
+      expect(came).toMatchObject({ files: 8, failed: 0, sparedBytes: 8 * MB });
+    });
+    expect(line).toBeLessThan(2 * LITTLE_BYTES);
+    await mustRun("umount", [stick.folder]);
+  });
 });

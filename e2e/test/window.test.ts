@@ -6,12 +6,23 @@ import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { TestBrowser } from "../src/browser/browser.ts";
 import type { Page } from "playwright-core";
-import { type Device, noise, onMount, quiet, run, Sandbox, type ServerProcess, waitFor } from "../src/harness/index.ts";
+import {
+  type Device,
+  changeDatabase,
+  noise,
+  onMount,
+  quiet,
+  run,
+  Sandbox,
+  type ServerProcess,
+  waitFor,
+} from "../src/harness/index.ts";
 
 /** A browser beside other tests is slow. */
 const SHOWN_MS = 20_000;
 const TEST_MS = 120_000;
 const MB = 1_000_000;
+const MIB = 1024 ** 2;
 const UNITS = { bytes: 1, KB: 1024, MB: 1024 ** 2 };
 
 let browser: TestBrowser;
@@ -166,6 +177,35 @@ test(
       page.getByRole("button", { name: "Save as CSV" }).click(),
     ]);
     expect(readFileSync(await download.path(), "utf8")).toMatch(/^hour,server,drive,folder,read,written,/);
+    expect(complaints).toEqual([]);
+  },
+  TEST_MS,
+);
+
+test(
+  "bytes that came from colleagues, sticks and old folders are told apart",
+  async () => {
+    const drive = sandbox.makeFolder("drive");
+    await device.mount(`${server.url}/docs`, drive);
+    await device.ask(["stop"]);
+    const counts = { read: 20, colleague: 2, stick: 3, oldFolder: 5 };
+    const columns = "read, written, sent, received, oldVersion, otherFile, compression, colleague, stick, oldFolder";
+    const values = columns.split(", ").map((name) => MIB * (counts[name as keyof typeof counts] ?? 0));
+    const hour = Math.floor(Date.now() / 3_600_000);
+    const insert = `INSERT OR REPLACE INTO savings (hour, drive, folder, ${columns}) VALUES (${hour}, 1, '', ${values})`;
+    expect(await changeDatabase(join(device.home, "history.sqlite"), insert)).toBe(1);
+
+    const { page, complaints } = await browser.open(await link());
+    await page.getByRole("navigation").getByRole("link", { name: "Savings" }).click();
+    for (const [origin, bytes] of [
+      ["Colleagues", "2 MB"],
+      ["Sticks", "3 MB"],
+      ["Old folders", "5 MB"],
+    ] as const) {
+      const row = page.getByRole("main").locator("dl div", { hasText: origin });
+      await row.waitFor({ timeout: SHOWN_MS, state: "attached" });
+      expect(await row.locator("dd").innerText()).toBe(bytes);
+    }
     expect(complaints).toEqual([]);
   },
   TEST_MS,

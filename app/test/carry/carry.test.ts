@@ -81,7 +81,7 @@ test("[F222] a version that has changed on the server since is not brought", asy
   expect(await carryIn(new MemoryDrive(now, []))).toMatchObject({ files: 1, superseded: 2 });
 });
 
-test("[F223] what a device has said to hold is not carried to it, unless others lack it", async () => {
+test("[F223] what a device has said to hold is not carried to it; one that has said nothing is named", async () => {
   await carryOut(new MemoryDrive(FILES, FILES.keys()));
   const other = new MemoryDrive(FILES, []);
   await carryIn(other);
@@ -93,6 +93,26 @@ test("[F223] what a device has said to hold is not carried to it, unless others 
     kind: "NotFound",
     message: expect.stringContaining("nobody has left no list"),
   });
+});
+
+test.each([
+  ["what home lacks goes to home, also where the lab lacks more", ["home"], 1_000],
+  ["what the lab lacks goes to the lab", ["lab"], 300_000],
+  ["what is for both is left out where both have it", ["lab", "home"], 301_000],
+  ["what is for nobody in particular is left out where all have it", undefined, 301_000],
+])("[F223] %s", async (_what, devices, writtenBytes) => {
+  await carryOut(new MemoryDrive(new Map(), []));
+  for (const [device, nodes] of [
+    ["home", [2, 3]],
+    ["lab", [3, 4]],
+  ] as const) {
+    const held = new Map([...FILES].filter(([node]) => nodes.some((each) => each === node)));
+    const drives = [new MemoryDrive(held, held.keys())];
+    await rig.carrier().carryIn({ dir: rig.stick, drives, device, ...NO_PROGRESS });
+  }
+  const drives = [{ carrying: new MemoryDrive(FILES, FILES.keys()), paths: [""] }];
+  const carried = await rig.carrier().carryOut({ dir: rig.stick, drives, ...OUT, devices });
+  expect(carried).toMatchObject({ files: 3, bytes: ALL_BYTES, writtenBytes });
 });
 
 test.each([".pack", ".index", ".json"])(
@@ -124,16 +144,18 @@ test.each([".pack", ".index", ".json"])(
   },
 );
 
-test("rot on a stick costs the line, and no wrong byte comes in", async () => {
+test("rot on a stick costs the line what has rotten, and no wrong byte comes in", async () => {
   await carryOut(new MemoryDrive(FILES, FILES.keys()));
   const packs = join(rig.stick, "runnel-carry/packs");
   const [name = ""] = (await readdir(packs)).filter((each) => each.endsWith(".pack"));
   const pack = await readFile(join(packs, name));
-  for (let at = 1_000; at < pack.length; at += 100_000) pack[at] = (pack[at] ?? 0) ^ 0x80;
+  for (let at = 1_000; at < pack.length; at += 200_000) pack[at] = (pack[at] ?? 0) ^ 0x80;
   await writeFile(join(packs, name), pack);
   const other = new MemoryDrive(FILES, []);
   const came = await carryIn(other);
+  // Three chunks, and not their pack.
   expect(other.lineBytes).toBeGreaterThan(0);
+  expect(other.lineBytes).toBeLessThan(3 * 65_536);
   expect(came.sparedBytes + other.lineBytes).toBe(ALL_BYTES);
 });
 
@@ -143,6 +165,11 @@ test("links on a stick are not followed", async () => {
   await symlink(outside, join(rig.stick, "runnel-carry"));
   await expect(carryOut(new MemoryDrive(FILES, FILES.keys()))).rejects.toMatchObject({ kind: "NotFolder" });
   expect(await readdir(outside)).toEqual([]);
+});
+
+test("a stick that was pulled out as its folders were made carries nothing", async () => {
+  await mkdir(join(rig.stick, "runnel-carry"));
+  expect(await carryIn(new MemoryDrive(FILES, []))).toMatchObject({ files: 0, failed: 0 });
 });
 
 test("a folder that carries nothing is named, and left as it is", async () => {

@@ -43,6 +43,8 @@ const ON = { colleagues: "network" } as const;
 export class Seat {
   readonly name: string;
   readonly said: string[] = [];
+  /** Told to a person. */
+  readonly problems: string[] = [];
   readonly machine: CacheMachine;
   readonly cache: Cache;
   readonly device: DeviceAtHome;
@@ -91,6 +93,7 @@ export class Seat {
       epoch: () => EPOCH,
       software: "Runnel",
       log,
+      problem: (sentence) => void this.problems.push(sentence),
     });
   }
 

@@ -1,10 +1,11 @@
 // The supplies of an agent: their list on the disk, and what drives have of them.
 import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { realDisk } from "@runnel/native";
 import { Supplies } from "../../src/agent/supply/supplies.ts";
+import type { ChunkSource } from "../../src/agent/transfer/sources/chunk-source.ts";
 import { clock, executor } from "./supply-rig.ts";
 
 let folder: string;
@@ -72,6 +73,27 @@ test("drives have all supplies, also those to come, until they are removed", asy
   await supplies.remove(two);
   expect(await readdir(join(home, "supplies"))).toEqual([]);
   expect(await readFile(join(two, "file"), "utf8")).toBe("content of two");
+});
+
+test("a supply is a stick where somebody has carried to it, also for the next agent, and an old folder else", async () => {
+  const [old, stick] = [await makeOld("old"), await makeOld("stick")];
+  await mkdir(join(stick, "runnel-carry/packs"), { recursive: true });
+  const kinds = async (): Promise<string[]> => {
+    const found: ChunkSource[] = [];
+    supplies.attach((source) => {
+      found.push(source);
+      return { [Symbol.dispose]: () => undefined };
+    });
+    await supplies.scanned();
+    return found.map(({ name, kind }) => `${basename(name)}: ${kind}`).toSorted();
+  };
+  await supplies.add(old);
+  await supplies.add(stick);
+  await supplies.scanned();
+  expect(await kinds()).toEqual(["old: folder", "stick: stick"]);
+  await supplies.close();
+  supplies = await open();
+  expect(await kinds()).toEqual(["old: folder", "stick: stick"]);
 });
 
 test("a folder that is not there, a file, one that is no supply, and one too many are refused by name", async () => {

@@ -25,7 +25,7 @@ export class SupplyRig {
     this.path = join(folder, "old");
     this.index = SqliteSupplyIndex.open(join(folder, "index.sqlite"));
     const openRoot = (path: string): Promise<DiskRoot> => this.disk.openRoot(path);
-    this.source = new FolderSource({ kind: "folder", path: this.path, index: this.index, executor, clock, openRoot });
+    this.source = new FolderSource({ path: this.path, index: this.index, executor, clock, openRoot });
   }
 
   static async make(): Promise<SupplyRig> {

@@ -41,4 +41,5 @@ export const EVERY_TARGET: readonly Share[] = [
   share(AGENT, "mail bodies", 60_000),
   share(AGENT, "incoming colleagues", 15_000),
   share(AGENT, "asked colleagues", 15_000),
+  share(AGENT, "nearby", 30_000),
 ];

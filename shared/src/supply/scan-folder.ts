@@ -184,6 +184,6 @@ class FolderScan {
   }
 }
 
-function isPack(path: string): boolean {
+export function isPack(path: string): boolean {
   return path.startsWith(`${CARRY_FOLDER}/${PACKS_FOLDER}/`) && path.endsWith(".pack");
 }

@@ -9,7 +9,8 @@ import { nextTurn } from "../host/next-turn.ts";
 import { type ChunkSpan, indexesOf, joinIndexes } from "../model/chunk-spans.ts";
 import { RecentMap } from "../model/recent-map.ts";
 import { DIGEST_BYTES, type Recipe } from "../model/recipe.ts";
-import { type Scanned, scanFolder, stampOf } from "./scan-folder.ts";
+import { type Scanned, isPack, scanFolder, stampOf } from "./scan-folder.ts";
+import { CARRY_FOLDER } from "./stick-names.ts";
 import type { ChunkPlace, SupplyIndex } from "./supply-index.ts";
 import { SUPPLY_LIMITS } from "./supply-limits.ts";
 
@@ -17,6 +18,8 @@ import { SUPPLY_LIMITS } from "./supply-limits.ts";
 const LOOKED_UP_AT_ONCE = 512;
 /** Chunks of which it is known which file they were taken from. */
 const GIVEN_MAX = 65_536;
+/** Chunks of which it is known that they have rotten. */
+const ROTTEN_MAX = 65_536;
 
 export interface SupplyFolderDeps {
   path: string;
@@ -49,9 +52,12 @@ export class SupplyFolder {
   readonly #deps: SupplyFolderDeps;
   /** Files that are not as the index says, until they are looked at again. */
   readonly #doubtful = new Set<number>();
+  /** Chunks of packs that have rotten, or cannot be read: nobody writes to a pack, so the others are as they were. */
+  readonly #rotten = new RecentMap<string, true>(ROTTEN_MAX);
   /** File that a chunk was taken from lately. */
   readonly #given = new RecentMap<string, number>(GIVEN_MAX);
   #isAway = false;
+  #isStick = false;
 
   constructor(deps: SupplyFolderDeps) {
     this.#deps = deps;
@@ -61,6 +67,11 @@ export class SupplyFolder {
   /** It could not be read: a stick was pulled out. */
   get isAway(): boolean {
     return this.#isAway;
+  }
+
+  /** It was a stick when it was opened last: a folder that somebody has carried to. */
+  get isStick(): boolean {
+    return this.#isStick;
   }
 
   /** Files are to be looked at again. */
@@ -110,7 +121,7 @@ export class SupplyFolder {
       for (let index = span.from; index < span.from + span.count;) {
         if (signal.aborted) return;
         const reading = this.#readingAt(content, index, span.from + span.count);
-        const bytes = reading && (await this.#read(files, reading));
+        const bytes = reading && (await this.#read(files, content, reading));
         if (reading !== undefined && bytes !== undefined) {
           this.#note(content, reading);
           yield { from: reading.from, count: reading.count, bytes };
@@ -127,23 +138,30 @@ export class SupplyFolder {
     const key = keyOf(content, index);
     const file = this.#given.get(key);
     this.#given.delete(key);
-    if (file !== undefined) this.#doubtful.add(file);
+    if (file !== undefined) this.#doubt(content, { file, from: index, count: 1 });
     else {
       const { lengths, digests } = content.recipe;
-      for (const place of this.#deps.index.places(digests, index, lengths[index] ?? 0)) this.#doubtful.add(place.file);
+      for (const place of this.#deps.index.places(digests, index, lengths[index] ?? 0))
+        this.#doubt(content, { file: place.file, from: index, count: 1 });
     }
+  }
+
+  #doubt(content: SuppliedContent, { file, from, count }: Pick<Reading, "file" | "from" | "count">): void {
+    if (!isPack(this.#deps.index.file(file)?.path ?? "")) this.#doubtful.add(file);
+    else for (let index = from; index < from + count; index++) this.#rotten.set(keyIn(file, content, index), true);
   }
 
   #note(content: SuppliedContent, { from, count, file }: Reading): void {
     for (let index = from; index < from + count; index++) this.#given.set(keyOf(content, index), file);
   }
 
-  #placeOf({ recipe }: SuppliedContent, index: number, near: ChunkPlace | undefined): ChunkPlace | undefined {
+  #placeOf(content: SuppliedContent, index: number, near: ChunkPlace | undefined): ChunkPlace | undefined {
+    const { recipe } = content;
     const length = recipe.lengths[index];
     if (length === undefined) return undefined;
     const places = this.#deps.index
       .places(recipe.digests, index, length)
-      .filter(({ file }) => !this.#doubtful.has(file));
+      .filter(({ file }) => !this.#doubtful.has(file) && !this.#rotten.has(keyIn(file, content, index)));
     const isNext = ({ file, offset }: ChunkPlace): boolean =>
       file === near?.file && offset === near.offset + near.length;
     return places.find(isNext) ?? places[0];
@@ -165,19 +183,21 @@ export class SupplyFolder {
   }
 
   /** @returns undefined where the file is not as it was. @throws what says that the folder is not there. */
-  async #read(files: OpenFiles, reading: Reading): Promise<Uint8Array | undefined> {
+  async #read(files: OpenFiles, content: SuppliedContent, reading: Reading): Promise<Uint8Array | undefined> {
     const known = this.#deps.index.file(reading.file);
     try {
       const opened = known && (await files.open(known.path));
-      if (opened?.stamp === known?.stamp) {
-        const bytes = await opened?.file.read(reading.offset, reading.length);
-        if (bytes?.length === reading.length) return bytes;
+      if (opened === undefined || opened.stamp !== known?.stamp) {
+        this.#doubtful.add(reading.file);
+        return undefined;
       }
+      const bytes = await opened.file.read(reading.offset, reading.length);
+      if (bytes.length === reading.length) return bytes;
     } catch (error) {
       if (!isRunnelError(error)) throw error;
       await this.#mustBeThere(files);
     }
-    this.#doubtful.add(reading.file);
+    this.#doubt(content, reading);
     return undefined;
   }
 
@@ -196,6 +216,8 @@ export class SupplyFolder {
   async #root(): Promise<{ root: DiskRoot } & AsyncDisposable> {
     try {
       const root = await this.#deps.openRoot(this.#deps.path);
+      const [carry] = await root.statAll([CARRY_FOLDER]);
+      this.#isStick = typeof carry === "object" && carry.type === "folder";
       return { root, [Symbol.asyncDispose]: () => root.close() };
     } catch (error) {
       if (isRunnelError(error)) this.#isAway = true;
@@ -234,9 +256,14 @@ class OpenFiles implements AsyncDisposable {
     return opened;
   }
 
+  /** Failures to close are nothing: files that were only read lose nothing. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#files.values()].map(({ file }) => file.close()));
+    await Promise.allSettled([...this.#files.values()].map(({ file }) => file.close()));
   }
+}
+
+function keyIn(file: number, content: SuppliedContent, index: number): string {
+  return `${file} ${keyOf(content, index)}`;
 }
 
 function keyOf({ recipe }: SuppliedContent, index: number): string {

@@ -87,10 +87,13 @@ export interface CarryInRequest extends Pick<CarryOutRequest, "dir" | "device" |
 
 export interface CarrierOfAgent {
   /**
-   * Whatever ends it, what the stick has by then is whole. @throws NoSpace when the stick is full, Unreachable,
-   * NotFound; Busy while something else is carried.
+   * Whatever ends it, what the stick has by then is whole. @throws NoSpace when the stick is full, Unavailable when it
+   * was pulled out, Unreachable, NotFound; Busy while something else is carried.
    */
   carryOut(request: CarryOutRequest): Promise<CarriedOut>;
-  /** Brings over the line what the stick lacks of a file. @throws Unreachable, NoSpace, NotFound; Busy. */
+  /**
+   * Brings over the line what the stick lacks of a file. @throws Unavailable when the stick was pulled out,
+   * Unreachable, NoSpace, NotFound; Busy.
+   */
   carryIn(request: CarryInRequest): Promise<CarriedIn>;
 }

@@ -11,6 +11,7 @@ import type {
 } from "./carried.ts";
 import type { CarriedVersion, Manifest } from "./manifest.ts";
 import { STICK_LIMITS } from "@runnel/shared/supply";
+import { stickFailure } from "./on-stick.ts";
 import { Stick, type StickDeps } from "./stick.ts";
 
 /** Failures that are named. */
@@ -66,14 +67,15 @@ export class Carrier implements CarrierOfAgent {
         const failed = (path: string, error: unknown): void => addFailure(counts, path, error);
         try {
           await carrying.carryOut({ sink, signal, carried, carriedUnsent, failed }, paths);
-        } finally {
+        } catch (error) {
           // Whatever ended it, what is written counts: a stick that was pulled out says the first failure.
-          await note().catch((error: unknown) => {
-            if (!isRunnelError(error)) throw error;
+          await note().catch((later: unknown) => {
+            if (!isRunnelError(later)) throw later;
           });
+          throw error;
         }
+        await note();
       }
-      await sink.flush();
       return { ...counts, writtenBytes: sink.writtenBytes };
     } finally {
       await sink.close();
@@ -83,7 +85,10 @@ export class Carrier implements CarrierOfAgent {
   async #carryIn({ dir, drives, device, signal, progress }: CarryInRequest): Promise<CarriedIn> {
     await using stick = await Stick.open(dir, this.#deps, signal, false);
     const counts = { files: 0, bytes: 0, alreadyHere: 0, superseded: 0, ...noFailures() };
-    const source = new CountedSource(stick.source);
+    // Aborted when the stick is gone: its rest does not come over the line instead, which may take for ever.
+    const gone = new AbortController();
+    const source = new CountedSource(stick.source, (error) => gone.abort(stickFailure(dir, error)));
+    const either = AbortSignal.any([signal, gone.signal]);
     const took = (what: "here" | "already" | "superseded", sizeBytes: number): void => {
       if (what === "already") counts.alreadyHere++;
       else if (what === "superseded") counts.superseded++;
@@ -95,8 +100,14 @@ export class Carrier implements CarrierOfAgent {
     };
     const failed = (path: string, error: unknown): void => addFailure(counts, path, error);
     for (const drive of drives) {
-      const versions = (epoch: string): AsyncIterable<CarriedVersion> => versionsOf(stick.manifests(), epoch);
-      await drive.takeIn({ source, signal, versions, took, failed });
+      const versions = (epoch: string): AsyncIterable<CarriedVersion> => versionsOf(stick.manifests(failed), epoch);
+      try {
+        await drive.takeIn({ source, signal: either, versions, took, failed });
+      } catch (error) {
+        gone.signal.throwIfAborted();
+        throw error;
+      }
+      gone.signal.throwIfAborted();
     }
     await leaveInventory(stick, drives, device);
     return { ...counts, sparedBytes: source.takenBytes, device };
@@ -143,16 +154,18 @@ async function leaveInventory(stick: Stick, drives: readonly CarryingMount[], de
   }
 }
 
-/** Counts what is taken of a source, less what was wrong. */
+/** Counts what is taken of a source, less what was wrong, and tells when it fails. */
 class CountedSource implements ChunkSource {
   readonly kind;
   readonly name: string;
   readonly mayRot = true;
   takenBytes = 0;
   readonly #source: ChunkSource;
+  readonly #failed: (error: unknown) => void;
 
-  constructor(source: ChunkSource) {
+  constructor(source: ChunkSource, failed: (error: unknown) => void) {
     this.#source = source;
+    this.#failed = failed;
     this.kind = source.kind;
     this.name = source.name;
   }
@@ -162,9 +175,14 @@ class CountedSource implements ChunkSource {
   }
 
   async *get(content: WantedContent, spans: readonly ChunkSpan[], signal: AbortSignal): AsyncGenerator<ChunkRun> {
-    for await (const run of this.#source.get(content, spans, signal)) {
-      this.takenBytes += run.bytes.length;
-      yield run;
+    try {
+      for await (const run of this.#source.get(content, spans, signal)) {
+        this.takenBytes += run.bytes.length;
+        yield run;
+      }
+    } catch (error) {
+      this.#failed(error);
+      throw error;
     }
   }
 

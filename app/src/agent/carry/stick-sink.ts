@@ -14,6 +14,7 @@ import type { SupplyIndex } from "@runnel/shared/supply";
 import type { ChunkRun, ChunkSink, ChunkSpan, WantedContent } from "../transfer/sources/chunk-source.ts";
 import { encodePackIndex, indexPathOf, type PlacedChunk } from "@runnel/shared/supply";
 import { CARRY_FOLDER, PACKS_FOLDER, STICK_LIMITS } from "@runnel/shared/supply";
+import { onStick } from "./on-stick.ts";
 
 /** Room that is left for indexes and manifests, and asked for anew after so many bytes. */
 const SPARE_BYTES = 1024 * 1024;
@@ -47,6 +48,8 @@ export class StickSink implements ChunkSink {
   /** Bytes that may be written before the room is looked at again. */
   #freeBytes = 0;
   #writtenBytes = 0;
+  /** Chunks that were taken are lost with it: nothing may be said to be on the stick any more. */
+  #failure: unknown;
 
   constructor(deps: StickSinkDeps) {
     this.#deps = deps;
@@ -72,11 +75,22 @@ export class StickSink implements ChunkSink {
     return lacking;
   }
 
-  async put({ recipe }: WantedContent, { from, count, bytes }: ChunkRun): Promise<void> {
+  /** @throws NoSpace; Unavailable and others where the stick fails. */
+  put(content: WantedContent, run: ChunkRun): Promise<void> {
+    return onStick(this.#deps.root.path, () => this.#put(content, run));
+  }
+
+  /** Once it has failed, it and `put` go on failing. @throws as `put`. */
+  flush(): Promise<void> {
+    return onStick(this.#deps.root.path, () => this.#flush());
+  }
+
+  async #put({ recipe }: WantedContent, { from, count, bytes }: ChunkRun): Promise<void> {
     const { packBytes, packChunks } = STICK_LIMITS;
     const full = this.#pack;
     if (full !== undefined && (full.bytes + bytes.length > packBytes || full.chunks.length + count > packChunks))
-      await this.flush();
+      await this.#flush();
+    if (this.#failure !== undefined) throw this.#failure;
     await this.#mustFit(bytes.length, count);
     const pack = (this.#pack ??= await this.#begin());
     const chunks: PlacedChunk[] = [];
@@ -94,10 +108,20 @@ export class StickSink implements ChunkSink {
     this.#deps.index.putPlaces(pack.id, chunks);
   }
 
-  async flush(): Promise<void> {
+  async #flush(): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure;
     const pack = this.#pack;
     if (pack === undefined) return;
     this.#pack = undefined;
+    try {
+      await this.#complete(pack);
+    } catch (error) {
+      this.#failure = error;
+      throw error;
+    }
+  }
+
+  async #complete(pack: Pack): Promise<void> {
     const { root, index, executor } = this.#deps;
     try {
       // Cuts what a failed write left behind the last whole chunk.
@@ -116,8 +140,8 @@ export class StickSink implements ChunkSink {
     const pack = this.#pack;
     this.#pack = undefined;
     if (pack === undefined) return;
-    await pack.file.close();
     try {
+      await pack.file.close();
       await this.#deps.root.removeFile(pack.path);
     } catch (error) {
       // A stick that was pulled out: the next one who writes to it removes it.

@@ -6,6 +6,7 @@ import {
   type Disk,
   type DiskEntry,
   type DiskRoot,
+  type ErrorKind,
   type Executor,
   RunnelError,
   digestKey,
@@ -17,6 +18,7 @@ import { decodeInventory, encodeInventory, hasKey, type Inventory, INVENTORY_BYT
 import { decodeManifest, encodeManifest, type Manifest } from "./manifest.ts";
 import { indexPathOf } from "@runnel/shared/supply";
 import { CARRY_FOLDER, INVENTORIES_FOLDER, MANIFESTS_FOLDER, PACKS_FOLDER, STICK_LIMITS } from "@runnel/shared/supply";
+import { onStick } from "./on-stick.ts";
 import { replaceBytes, StickSink } from "./stick-sink.ts";
 
 const FOLDER_MODE = 0o700;
@@ -45,20 +47,22 @@ export class Stick implements AsyncDisposable {
     this.#deps = deps;
     this.#root = root;
     this.#index = index;
-    this.source = new FolderSource({ ...deps, kind: "stick", path, index, openRoot, within: PACKS });
+    this.source = new FolderSource({ ...deps, path, index, openRoot, within: PACKS });
   }
 
   /** Makes its folders where they are missing, and removes what an earlier write left unfinished, if it `writes`. */
   static async open(path: string, deps: StickDeps, signal: AbortSignal, writes: boolean): Promise<Stick> {
-    const root = await deps.disk.openRoot(path);
+    const root = await onStick(path, () => deps.disk.openRoot(path), "NotFound");
     let index: SqliteSupplyIndex | undefined;
     try {
-      if (writes) for (const folder of [CARRY_FOLDER, PACKS, MANIFESTS, INVENTORIES]) await makeFolder(root, folder);
-      else await mustBeStick(root);
+      await onStick(path, () => (writes ? makeFolders(root) : mustBeStick(root)), "NotFound");
       index = SqliteSupplyIndex.openNew(join(deps.workFolder, "stick.sqlite"));
       const stick = new Stick(path, deps, root, index);
-      if (writes) await stick.#removeUnfinished();
-      await stick.source.scan(signal, () => undefined);
+      await onStick(path, async () => {
+        if (writes) await stick.#removeUnfinished();
+        // Nothing is on a stick that was pulled out as its folders were made.
+        await stick.source.scan(signal, () => undefined).catch(unless("NotFound"));
+      });
       return stick;
     } catch (error) {
       index?.close();
@@ -79,17 +83,23 @@ export class Stick implements AsyncDisposable {
     return new StickSink({ root: this.#root, index: this.#index, executor: this.#deps.executor, isHeld });
   }
 
-  /** Manifests that are whole. @throws Version where a newer program wrote one. */
-  async *manifests(): AsyncGenerator<Manifest> {
+  /**
+   * Manifests that are whole; `unreadable` is told of those that the stick does not give. @throws Version where a newer
+   * program wrote one; Unavailable.
+   */
+  async *manifests(unreadable: (path: string, error: unknown) => void): AsyncGenerator<Manifest> {
     for (const name of await this.#names(MANIFESTS, ".json", STICK_LIMITS.manifests)) {
-      const bytes = await this.#readIfWhole(`${MANIFESTS}/${name}`, STICK_LIMITS.manifestBytes);
+      const path = `${MANIFESTS}/${name}`;
+      const bytes = await this.#readIfWhole(path, STICK_LIMITS.manifestBytes, unreadable);
       const manifest = bytes && (await orDamaged(async () => decodeManifest(bytes)));
       if (manifest !== undefined) yield manifest;
     }
   }
 
-  async putManifest(manifest: Omit<Manifest, "format">): Promise<void> {
-    await replaceBytes(this.#root, `${MANIFESTS}/${crypto.randomUUID()}.json`, encodeManifest(manifest));
+  /** @throws NoSpace; Unavailable and others where the stick fails. */
+  putManifest(manifest: Omit<Manifest, "format">): Promise<void> {
+    const path = `${MANIFESTS}/${crypto.randomUUID()}.json`;
+    return onStick(this.path, () => replaceBytes(this.#root, path, encodeManifest(manifest)));
   }
 
   /** Inventories that are whole, of these devices or of all. @throws NotFound naming a device that has left none. */
@@ -126,17 +136,26 @@ export class Stick implements AsyncDisposable {
       for (const { name, stat } of entries)
         if (name?.endsWith(end) === true && stat.type === "file" && names.length < most) names.push(name);
     };
-    try {
-      await this.#root.list(folder, take);
-    } catch (error) {
-      if (!isRunnelError(error, "NotFound", "NotFolder")) throw error;
-    }
+    const listed = onStick(this.path, () => this.#root.list(folder, take), "NotFound");
+    await listed.catch(unless("NotFound", "NotFolder"));
     return names.toSorted();
   }
 
-  async #readIfWhole(path: string, bytesMax: number): Promise<Uint8Array | undefined> {
-    const bytes = await orDamaged(() => this.#root.readFile(path, bytesMax + 1));
-    return bytes === undefined || bytes.length > bytesMax ? undefined : bytes;
+  /** @throws Unavailable where the stick is not there any more. */
+  async #readIfWhole(
+    path: string,
+    bytesMax: number,
+    unreadable: (path: string, error: unknown) => void = () => undefined,
+  ): Promise<Uint8Array | undefined> {
+    try {
+      const bytes = await this.#root.readFile(path, bytesMax + 1);
+      return bytes.length > bytesMax ? undefined : bytes;
+    } catch (error) {
+      if (!isRunnelError(error)) throw error;
+      await onStick(this.path, () => this.#root.list("", () => undefined));
+      unreadable(`${this.path}/${path}`, error);
+      return undefined;
+    }
   }
 
   /** Removes what was being written when it was pulled out: no one else writes to it now. */
@@ -158,7 +177,7 @@ export class Stick implements AsyncDisposable {
   }
 }
 
-/** @returns undefined where it cannot be read, or is damaged. */
+/** @returns undefined where it is damaged. */
 async function orDamaged<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();
@@ -168,12 +187,25 @@ async function orDamaged<T>(work: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-async function makeFolder(root: DiskRoot, path: string): Promise<void> {
-  try {
-    await root.makeFolder(path, FOLDER_MODE);
-  } catch (error) {
-    if (!isRunnelError(error, "Exists")) throw error;
+/** Returns what passes over such errors. */
+function unless(...kinds: ErrorKind[]): (error: unknown) => void {
+  return (error) => {
+    if (!isRunnelError(error, ...kinds)) throw error;
+  };
+}
+
+/** Durable when it resolves. */
+async function makeFolders(root: DiskRoot): Promise<void> {
+  let made = false;
+  for (const path of [CARRY_FOLDER, PACKS, MANIFESTS, INVENTORIES]) {
+    try {
+      await root.makeFolder(path, FOLDER_MODE);
+      made = true;
+    } catch (error) {
+      if (!isRunnelError(error, "Exists")) throw error;
+    }
   }
+  if (made) for (const path of ["", CARRY_FOLDER]) await root.syncFolder(path);
 }
 
 async function mustBeStick(root: DiskRoot): Promise<void> {

@@ -63,6 +63,8 @@ export interface ColleagueSourceDeps {
   /** While it says no the server is to bring all. */
   isOpen(): boolean;
   log(message: string, error?: unknown): void;
+  /** A person is told of whoever lies. */
+  problem(sentence: string): void;
 }
 
 /** Colleague that has some of what is wanted. */
@@ -222,8 +224,10 @@ export class ColleagueSource implements ChunkSource {
       if (signal.aborted) return came;
       const isLie = isRunnelError(error, "Corrupt", "Invalid", "TooLarge");
       this.#passOver(key, isLie ? Infinity : AWAY_MS);
-      const what = isLie ? "sent what it was not asked for" : stall.signal.aborted ? "stalls" : "does not answer";
-      this.#deps.log(`The colleague "${hint.name}" ${what}: others are asked.`, error);
+      const colleague = `The colleague "${hint.name}"`;
+      if (isLie) this.#deps.problem(`${colleague} sent what it was not asked for: it is not asked any more.`);
+      const what = stall.signal.aborted ? "stalls" : "does not answer";
+      if (!isLie) this.#deps.log(`${colleague} ${what}: others are asked.`, error);
     }
     return came;
   }

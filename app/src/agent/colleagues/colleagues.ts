@@ -40,6 +40,8 @@ export interface ColleaguesDeps {
   epoch(): string;
   software: string;
   log(message: string, error?: unknown): void;
+  /** A person is told of whoever lies. */
+  problem(sentence: string): void;
 }
 
 export class Colleagues {

@@ -203,7 +203,7 @@ export function wire(deps: MountDeps) {
   const answering = wireAnswering({ ...deps, ...connection, ...reading, ...saving, writeBack, likelyBases, problem });
   const folderList = new FolderList({ ...deps, pins, pauses });
   const { session, watch } = connection;
-  const colleagues = new Colleagues({ ...deps, session, sources, epoch: () => lifecycle.epoch });
+  const colleagues = new Colleagues({ ...deps, session, sources, problem, epoch: () => lifecycle.epoch });
   reading.transfer.downloads.onStored((id) => colleagues.stored(id));
   const drivePause = new DrivePause({ ...deps, session, happened });
   const conflicts = new Conflicts({

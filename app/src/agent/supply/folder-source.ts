@@ -2,18 +2,17 @@
 import { SupplyFolder, type SupplyFolderDeps } from "@runnel/shared/supply";
 import type { ChunkSource } from "../transfer/sources/chunk-source.ts";
 
-export interface FolderSourceDeps extends SupplyFolderDeps {
-  kind: "folder" | "stick";
-}
-
 export class FolderSource extends SupplyFolder implements ChunkSource {
-  readonly kind: "folder" | "stick";
   readonly name: string;
   readonly mayRot = true;
 
-  constructor(deps: FolderSourceDeps) {
+  constructor(deps: SupplyFolderDeps) {
     super(deps);
-    this.kind = deps.kind;
     this.name = deps.path;
+  }
+
+  /** Looked up once it is opened: another disk may be mounted there by then. */
+  get kind(): "folder" | "stick" {
+    return this.isStick ? "stick" : "folder";
   }
 }

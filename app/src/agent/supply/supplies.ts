@@ -135,7 +135,7 @@ export class Supplies implements SuppliesOfAgent {
     const leavesOut = (below: string): boolean => isWithin(join(path, below), home);
     const openRoot = (): Promise<DiskRoot> => this.#openRoot(path);
     const index = SqliteSupplyIndex.open(join(home, indexName(path)));
-    const source = new FolderSource({ ...this.#deps, kind: "folder", path, index, openRoot });
+    const source = new FolderSource({ ...this.#deps, path, index, openRoot });
     const supply = new SupplyWatch(source, { clock, index, leavesOut, turn: () => this.#turn(), log });
     this.#supplies.set(path, supply);
     if (supply.status.files > 0) this.#give(supply);

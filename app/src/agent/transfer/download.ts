@@ -384,6 +384,7 @@ export class Downloads {
       this.#sources.bring({
         content: { version: content.version, sizeBytes: content.sizeBytes, recipe },
         spans: spansOf(recipe, cache.missing(content, span)),
+        isWaitedFor: asking.range.length > 0,
         server: new ServerSource({ cache, session, arrivals }, { content, held: base, transfer, askedEnd }),
         take,
         signal: asking.signal === undefined ? paused : AbortSignal.any([asking.signal, paused]),

@@ -99,6 +99,8 @@ const SENT_AHEAD = 3;
 
 /** Smaller contents are sent at once: to ask for them takes a round trip. */
 const ASKED_BYTES_MIN = 64 * 1024;
+/** Smaller ones that have no chunk of what they replace may still be little as a difference from it. */
+const REPLACED_BYTES_MIN = 256 * 1024;
 
 /** A write under way. */
 interface Stream {
@@ -214,7 +216,8 @@ export class Uploads {
   }
 
   /** Old bytes can be found once all has been cut: worth it when there are any. */
-  async #deltasOf({ cut, base, guessed, references, isLineFast }: Outgoing): Promise<DeltaBase | undefined> {
+  async #deltasOf(outgoing: Outgoing): Promise<DeltaBase | undefined> {
+    const { cut, base, guessed, references, isLineFast, asksFirst = false } = outgoing;
     if (references === "none" || cut.sizeBytes === 0) return undefined;
     const known = base ?? (await guessed?.of(cut, isLineFast));
     if (known === undefined) return undefined;
@@ -222,7 +225,11 @@ export class Uploads {
       const { recipe, end } = await cut.firstWindow();
       if (end < cut.sizeBytes && new DeltaRegions(recipe, known.recipe).matches === 0) return undefined;
     }
-    return new DeltaBase(this.#deps.cache, (await cut.whole()).recipe, known);
+    const { recipe } = await cut.whole();
+    // Another content rather than an edit: the server's supply may have it whole.
+    const isAsked = asksFirst && cut.sizeBytes > REPLACED_BYTES_MIN;
+    if (isAsked && new DeltaRegions(recipe, known.recipe).matches === 0) return undefined;
+    return new DeltaBase(this.#deps.cache, recipe, known);
   }
 
   async #gather(stream: Omit<Stream, "sink">, plan: UploadPlan): Promise<EarlyItems> {

@@ -104,6 +104,7 @@ async function bring(server: ChunkSource, signal = new AbortController().signal)
   const bringing = sources.bring({
     content,
     spans: all(content),
+    isWaitedFor: true,
     server,
     signal,
     take: async (run, source) => {
@@ -263,6 +264,7 @@ describe("bringing ends", () => {
     const bringing = sources.bring({
       content,
       spans: all(content),
+      isWaitedFor: true,
       server: theServer(),
       signal: new AbortController().signal,
       take: async () => {
@@ -275,6 +277,78 @@ describe("bringing ends", () => {
   test("when the server has no more either", async () => {
     await bring(theServer({ has: (index) => index < 5 }));
     expect(everything()).toEqual([0, 1, 2, 3, 4]);
+  });
+});
+
+describe("what a program waits for, beside what is wanted in bulk,", () => {
+  /** Brings one chunk after another, whoever asks for how many, as a disk does; `brought` has their order. */
+  class Disk extends Habitual {
+    readonly brought: number[] = [];
+    #turn: Promise<void> = Promise.resolve();
+
+    /** The first chunk of a request that never comes. */
+    stallsAt = -1;
+
+    override async *get(
+      _content: WantedContent,
+      spans: readonly ChunkSpan[],
+      signal: AbortSignal,
+    ): AsyncGenerator<ChunkRun> {
+      for (const from of indexesOf(spans)) {
+        if (from === this.stallsAt) await new Promise<never>(() => undefined);
+        this.#turn = this.#turn.then(() => sleep(clock, CHUNK_MS));
+        await this.#turn;
+        signal.throwIfAborted();
+        this.brought.push(from);
+        yield runOf(content, { from, count: 1 });
+      }
+    }
+  }
+
+  const CHUNK_MS = 200;
+
+  function bringOf(spans: readonly ChunkSpan[], isWaitedFor: boolean, server: ChunkSource) {
+    let isOver = false;
+    const wish = { content, spans, isWaitedFor, server, signal: new AbortController().signal };
+    const done = sources.bring({ ...wish, take: async () => undefined }).then(() => void (isOver = true));
+    return { done, isOver: () => isOver };
+  }
+
+  test.each([5, 30])("goes first at a slow source (%i chunks), and the rest goes on after it", async (count) => {
+    content = await wholeContent(1, 9_000_000);
+    const [disk, server] = [new Disk("disk"), theServer()];
+    sources.add(disk);
+    const last = content.recipe.lengths.length;
+    const bulk = bringOf([{ from: 0, count: last - count }], false, server);
+    await clock.advance(10 * CHUNK_MS);
+    const before = disk.brought.length;
+    const waited = bringOf([{ from: last - count, count }], true, server);
+    await clock.runUntil(waited.isOver, 100_000);
+    // Runs that were under way then come before it: the bulk asks for two pieces at once.
+    expect(disk.brought.length - before - count).toBeLessThanOrEqual(2);
+    expect(bulk.isOver()).toBe(false);
+    await clock.runUntil(bulk.isOver, 10_000_000);
+    expect(bulk.isOver()).toBe(true);
+    await Promise.all([bulk.done, waited.done]);
+    // Whoever is held is not late.
+    expect([dropped, server.asked]).toEqual([[], []]);
+    expect(disk.brought.toSorted((one, other) => one - other)).toEqual(chunks());
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test("holds nothing up where it never comes", async () => {
+    content = await wholeContent(1, 9_000_000);
+    const [disk, server] = [new Disk("disk"), theServer()];
+    sources.add(disk);
+    const last = content.recipe.lengths.length;
+    disk.stallsAt = last - 5;
+    const bulk = bringOf([{ from: 0, count: last - 5 }], false, server);
+    await clock.advance(10 * CHUNK_MS);
+    const waited = bringOf([{ from: last - 5, count: 5 }], true, server);
+    await clock.runUntil(bulk.isOver, 10_000_000);
+    expect([waited.isOver(), bulk.isOver()]).toEqual([true, true]);
+    expect(server.asked).toEqual(chunks().slice(-5));
+    expect(dropped).toEqual(["disk does not answer: it is not asked for a minute."]);
   });
 });
 

@@ -4,6 +4,7 @@ import type { Clock, Executor } from "@runnel/shared";
 import { Bringing, type Take } from "./bringing.ts";
 import { COSTS, type ChunkSource, type ChunkSpan, type WantedContent } from "./chunk-source.ts";
 import { rangeOf } from "./chunk-spans.ts";
+import { RightOfWay } from "./right-of-way.ts";
 
 /** A source that did not answer in time, or failed, is not asked for so long. */
 const REST_MS = 60_000;
@@ -25,6 +26,8 @@ export interface Wish {
   content: WantedContent;
   /** Chunks that are wanted; those first that somebody waits for. */
   spans: readonly ChunkSpan[];
+  /** A program waits for it: it goes before what is wanted in bulk. */
+  isWaitedFor: boolean;
   /** Source of what no other has in time. */
   server: ChunkSource;
   /** Takes chunks that are what their digests say; each once. */
@@ -37,9 +40,11 @@ export class Sources {
   readonly #sources = new Set<ChunkSource>();
   readonly #restUntilMs = new Map<ChunkSource, number>();
   readonly #listeners = new Set<() => void>();
+  readonly #rightOfWay: RightOfWay;
 
   constructor(deps: SourcesDeps) {
     this.#deps = deps;
+    this.#rightOfWay = new RightOfWay(deps.clock);
   }
 
   /** Asks this one, too, until the disposal. */
@@ -79,11 +84,11 @@ export class Sources {
     for (const spans of windowsOf(content, wish.spans)) {
       signal.throwIfAborted();
       const bytes = spans.reduce((sum, span) => sum + rangeOf(content.recipe, span).length, 0);
-      const sources = [...this.#usable(bytes), wish.server].toSorted(
-        (one, other) => COSTS[one.kind] - COSTS[other.kind],
-      );
+      const passing = new Map<ChunkSource, ChunkSource>();
+      for (const source of this.#usable(bytes)) passing.set(this.#rightOfWay.at(source, wish.isWaitedFor), source);
+      const sources = [...passing.keys(), wish.server].toSorted((one, other) => COSTS[one.kind] - COSTS[other.kind]);
       await new Bringing(this.#deps, { ...wish, spans }, sources, (source, why, isForGood) =>
-        this.#rest(source, why, isForGood),
+        this.#rest(passing.get(source) ?? source, why, isForGood),
       ).done;
     }
   }
