@@ -48,6 +48,22 @@ const SAMPLES = [
   ...["cache", "journal", "replica", "view"].map((name) => `app/test/${name}/samples`),
 ];
 
+/** Packages that tests ask for by name at run time, as the desktop app's bundle does not. */
+const PACKAGES = ["electron-updater"];
+
+/** Copies a package with what it depends on, each to the place beneath `folder` where Node finds it. */
+function copyPackage(folder: string, path: string): void {
+  if (existsSync(join(folder, path))) return;
+  cpSync(join(ROOT, path), join(folder, path), { recursive: true });
+  const { dependencies = {} } = JSON.parse(readFileSync(join(ROOT, path, "package.json"), "utf8")) as {
+    dependencies?: Record<string, string>;
+  };
+  for (const name of Object.keys(dependencies)) {
+    const within = join(path, "node_modules", name);
+    copyPackage(folder, existsSync(join(ROOT, within)) ? within : join("node_modules", name));
+  }
+}
+
 /**
  * Runs test files, named from the project's root, each in a process of its own, in `folder`, an empty one. `beside`:
  * files that they find in `native/test`. A file that cannot be run to its end has a result that says so.
@@ -67,6 +83,7 @@ export async function runOnWindows(
   for (const above of new Set(tests.map((test) => dirname(dirname(test)))))
     cpSync(join(ROOT, "native", prebuilt), join(installed, above, prebuilt), { recursive: true });
   copySqlite(installed);
+  for (const name of PACKAGES) copyPackage(installed, join("node_modules", name));
   // Seeds and rounds are as many as in a short run.
   const { RUNNEL_LONG: _long, ...env } = process.env;
   const wine = await Wine.start(join(folder, "prefix"), env, [folder]);
