@@ -20,7 +20,7 @@ import { fetchPinned } from "../scripts/pinned-file.ts";
 import { ensureDebian } from "../scripts/tools.mjs";
 import { RUNTIME, appImageTree, packAppImage } from "./src/appimage.ts";
 import { isAppFile, sha512Of, writeAppFeeds } from "./src/app-feed.ts";
-import { packRpm, packTar, writeContainerfile } from "./src/archives.ts";
+import { packTar, writeContainerfile } from "./src/archives.ts";
 import { packDeb, packDesktopDeb } from "./src/deb.ts";
 import { FEED_FILE, type FeedSigner, signFeed, signerOf } from "./src/feed.ts";
 import { MACS } from "./src/host.ts";
@@ -28,6 +28,7 @@ import { writeCask, writeFormula } from "./src/macos.ts";
 import { readManifest } from "./src/packages.ts";
 import { FEED_PLACE, missingFrom, placeText, productTree } from "./src/product.ts";
 import { writeRepository } from "./src/repository.ts";
+import { packDesktopRpm, packRpm } from "./src/rpm.ts";
 import { runTool } from "./src/run.ts";
 import { signBeside, signPackage, signersOf } from "./src/signing.ts";
 import { desktopTree, systemTree } from "./src/system.ts";
@@ -52,6 +53,7 @@ KIND: deb        agent, command line and server, for Debian and its kin
       appimage   the desktop app with command line and agent in one file, for any Linux; needs Electron's folder, and
                  fetches the AppImage project's own runtime unless --runtime FILE is one
       rpm        the same as deb, for Fedora and its kin
+      desktop-rpm  the desktop app, an rpm beside that
       tar        the same, for any folder
       container  tar, and the Containerfile of a server
       setup      a set-up for Windows on x64, for one user; with --winfsp it brings WinFsp's own installer, of the
@@ -100,6 +102,10 @@ const KINDS: Record<string, (packing: Packing) => Made> = {
   rpm: ({ release, product, work, out }) => {
     ensureDebian("rpmbuild", ["rpm"]);
     return [packRpm(systemTree(ROOT, product), release, work, out)];
+  },
+  "desktop-rpm": ({ release, work, out, electron }) => {
+    ensureDebian("rpmbuild", ["rpm"]);
+    return [packDesktopRpm(desktopOf(electron), release, work, out)];
   },
   tar: ({ release, product, work, out }) => [packTar(product, release, work, out)],
   container: ({ release, product, work, out }) => [

@@ -1,10 +1,10 @@
-// Makes the package of the desktop app with the Electron of the tests, and starts the app in a clean Debian as an
-// ordinary user does: its window is there, sandboxed, over an agent of the other package.
+// Makes the packages of the desktop app with the Electron of the tests, and starts the app in a clean Debian as an
+// ordinary user does: its window is there, sandboxed, over an agent of the other package. The rpm is looked into.
 import { copyFileSync, existsSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { ensureTestElectron } from "../../scripts/tools.mjs";
-import { Sandbox, waitFor } from "../src/harness/index.ts";
+import { ensureDebian, ensureTestElectron } from "../../scripts/tools.mjs";
+import { Sandbox, mustRun, waitFor } from "../src/harness/index.ts";
 import { DebianRoot, debianObstacle } from "../src/installers/debian-root.ts";
 import { type Pack, pack } from "../src/installers/packs.ts";
 
@@ -20,13 +20,14 @@ const shown = why === undefined ? "" : ` (skipped: ${why})`;
 
 let sandbox: Sandbox;
 let debian: DebianRoot;
+let electron: string;
 let packs: Pack[];
 
 beforeAll(async () => {
   if (why !== undefined) return;
   sandbox = new Sandbox(ALL_MS);
-  const kinds = ["deb", "desktop", "--electron", dirname(ensureTestElectron())];
-  packs = await pack(kinds, VERSION, sandbox.makeFolder("out"));
+  electron = dirname(ensureTestElectron());
+  packs = await pack(["deb", "desktop", "--electron", electron], VERSION, sandbox.makeFolder("out"));
   debian = await DebianRoot.make(sandbox);
   await debian.mustRun("apt-get -qq update", { deadlineMs: INSTALL_MS });
   const tools = "procps xvfb x11-utils";
@@ -95,6 +96,46 @@ describe("the desktop app's deb", () => {
       expect(existsSync(debian.path("usr/lib/runnel/electron"))).toBe(false);
       expect(existsSync(debian.path("usr/share/applications/runnel.desktop"))).toBe(false);
       expect(await debian.mustRun("runnel --version")).toBe(`${VERSION}\n`);
+    },
+    ALL_MS,
+  );
+});
+
+describe("the desktop app's rpm", () => {
+  testInDebian(
+    `is the same bytes when it is made twice, has the files of the deb, and asks for the other and for libraries${shown}`,
+    async () => {
+      ensureDebian("rpmbuild", ["rpm"]);
+      const make = async (folder: string): Promise<Pack> => {
+        const [made] = await pack(["desktop-rpm", "--electron", electron], VERSION, sandbox.makeFolder(folder));
+        if (made === undefined) throw new Error("No rpm was made.");
+        return made;
+      };
+      const [first, again] = [await make("rpm"), await make("rpm-again")];
+      expect(basename(first.path)).toBe(`runnel-desktop-${VERSION}-1.x86_64.rpm`);
+      expect(again.sha256).toBe(first.sha256);
+      const list = async (command: string, ...args: string[]): Promise<string[]> =>
+        (await mustRun(command, args)).stdout.split("\n").filter((line) => line !== "");
+
+      const deb = sandbox.makeFolder("of-deb");
+      await mustRun("dpkg-deb", ["--extract", packs[1]?.path ?? "", deb]);
+      const inDeb = await list("find", deb, "!", "-type", "d", "-printf", "%M %s /%P -> %l\n");
+      const format = "[%{FILEMODES:perms} %{FILESIZES} %{FILENAMES} -> %{FILELINKTOS}\n]";
+      const inRpm = await list("rpm", "-qp", "--queryformat", format, first.path);
+      expect(inDeb.length).toBeGreaterThan(40);
+      expect(inRpm.filter((line) => !line.startsWith("d")).toSorted()).toEqual(inDeb.toSorted());
+      expect(inRpm).toContainEqual(
+        expect.stringMatching(/^-rwsr-xr-x \d+ \/usr\/lib\/runnel\/electron\/chrome-sandbox /),
+      );
+      const owners = await list("rpm", "-qp", "--queryformat", "[%{FILEUSERNAME}:%{FILEGROUPNAME}\n]", first.path);
+      expect([...new Set(owners)]).toEqual(["root:root"]);
+
+      const requires = await list("rpm", "-qp", "--requires", first.path);
+      expect(requires).toEqual(expect.arrayContaining([`runnel = ${VERSION}`, "xdg-utils", "libgtk-3.so.0()(64bit)"]));
+      // No other package has what it brings itself.
+      expect(requires.filter((each) => /^lib(ffmpeg|EGL|GLESv2|vulkan)/.test(each))).toEqual([]);
+      // A folder of the other goes with the other.
+      expect(inRpm.filter((line) => / \/usr\/lib\/runnel(\/app)? /.test(line))).toEqual([]);
     },
     ALL_MS,
   );

@@ -21,12 +21,12 @@ import { beforeAll, describe, expect, test } from "@jest/globals";
 import { buildSync } from "esbuild";
 import { hasCommand } from "../../scripts/system-packages.mjs";
 import { RUNTIME, appImageTree, runtimeRefusal } from "../../installers/src/appimage.ts";
-import { rpmFiles } from "../../installers/src/archives.ts";
 import { type Host, LINUX, MACS } from "../../installers/src/host.ts";
 import { cask, formula } from "../../installers/src/macos.ts";
 import { pagePackages } from "../../installers/src/notices.ts";
 import { readManifest, shippedPackages } from "../../installers/src/packages.ts";
 import { missingFrom, productTree } from "../../installers/src/product.ts";
+import { DESKTOP, RUNNEL, rpmFiles } from "../../installers/src/rpm.ts";
 import { CONFIGURATION, desktopTree, systemTree, template } from "../../installers/src/system.ts";
 import { type Entry, type Tree, writeTree } from "../../installers/src/tree.ts";
 
@@ -314,7 +314,7 @@ describe("a package", () => {
         CONFIGURATION,
       ]),
     );
-    expect(rpmFiles(systemTree(ROOT, tree))).toContain(`%config(noreplace) /${CONFIGURATION}`);
+    expect(rpmFiles(RUNNEL, systemTree(ROOT, tree))).toContain(`%config(noreplace) /${CONFIGURATION}`);
   });
 
   testHere(`of the desktop app lies beside the other, and takes links${shown}`, () => {
@@ -330,6 +330,16 @@ describe("a package", () => {
     expect(template("runnel.desktop")).toContain("MimeType=x-scheme-handler/runnel;");
     const both = systemTree(ROOT, tree);
     expect([...desktop.keys()].filter((path) => both.has(path))).toEqual([]);
+    // A folder that two rpms have goes with either.
+    const ofFolders = (lines: string[]): string[] => lines.filter((line) => /^(%dir |\/usr\/lib\/runnel)/.test(line));
+    expect(ofFolders(rpmFiles(DESKTOP, desktop))).toEqual([
+      "/usr/lib/runnel/electron",
+      "/usr/lib/runnel/app/dist",
+      "%dir /usr/share/doc/runnel-desktop",
+    ]);
+    expect(rpmFiles(DESKTOP, desktop)).toEqual(
+      expect.arrayContaining(["/usr/bin/runnel-desktop", "/usr/share/applications/runnel.desktop"]),
+    );
   });
 
   test("keeps the server from rights that it does not need, and starts it only when it is told to", () => {
@@ -367,8 +377,8 @@ describe("a package", () => {
   });
 
   test("never removes data, and never names another's program", () => {
-    for (const name of ["postinst", "prerm", "postrm", "runnel.spec"]) {
-      const script = template(name, { VERSION: "1.0.0", STAGE: "stage", LEVEL: "6", FILES: "" });
+    for (const name of ["postinst", "prerm", "postrm", "runnel.spec", "runnel-desktop.spec"]) {
+      const script = template(name, { MACROS: "", VERSION: "1.0.0", STAGE: "stage", FILES: "" });
       expect(script.match(/\brm\b.*/g) ?? []).toEqual(name === "postrm" ? ["rm -rf /var/cache/runnel"] : []);
       expect(script).not.toMatch(/deluser|userdel|npx/);
     }

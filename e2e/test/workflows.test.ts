@@ -57,7 +57,7 @@ describe("workflow files", () => {
         ".ci/run",
         "npm run setup",
         "npx install-electron",
-        "npm run pack -- deb rpm tar container desktop appimage",
+        "npm run pack -- deb rpm tar container desktop desktop-rpm appimage",
         "npm run test:long",
       ],
       "macos.yml": [
