@@ -1,11 +1,13 @@
 // Makes the set-up and the package of msiexec for Windows, and lives with them under Wine, without a question:
-// installs, starts an agent, puts a newer version over it, and takes it away again. Files and registry are looked at;
-// data stay.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { generateKeyPairSync } from "node:crypto";
+// installs, moves contents to and from a server on Linux, puts a newer version over it while an agent runs, and takes
+// it away again. Files and registry are looked at; data stay.
+import { once } from "node:events";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { Sandbox, mustRun, run, waitFor } from "../src/harness/index.ts";
+import { Sandbox, type ServerProcess, mustRun, run, waitFor } from "../src/harness/index.ts";
 import { type Pack, pack } from "../src/installers/packs.ts";
 import { Machine, PROGRAMS, type Ran, onWindows } from "../src/installers/wine-machine.ts";
 
@@ -15,6 +17,8 @@ const ALL_MS = 30 * 60_000;
 const STEP_MS = 300_000;
 const MENU = "AppData/Roaming/Microsoft/Windows/Start Menu/Programs/Runnel";
 const DATA = "AppData/Local/Runnel";
+const TRY_INSTALLERS = fileURLToPath(new URL("../../scripts/try-installers.ts", import.meta.url));
+const MOVED_BYTES = 3_000_000;
 const UNINSTALL = "Software\\Microsoft\\Windows\\CurrentVersion\\Uninstall";
 
 const why =
@@ -22,6 +26,8 @@ const why =
 const testHere = why === "" ? test : test.skip;
 
 let sandbox: Sandbox;
+let server: ServerProcess;
+let served: string;
 let packs: Record<"setup" | "msi", { old: Pack; new: Pack; again: Pack }>;
 /** Paths of what is installed, as the bundle has them. */
 const PARTS = [
@@ -63,6 +69,8 @@ async function tellOfUpdates(machine: Machine, list: string): Promise<void> {
 beforeAll(async () => {
   if (why !== "") return;
   sandbox = new Sandbox(ALL_MS);
+  served = sandbox.makeFolder("served");
+  server = await sandbox.startServer({ volumes: { docs: served }, args: ["--tls"] });
   const env = await signers();
   const both = async (version: string, folder: string): Promise<[Pack, Pack]> => {
     const [setup, msi] = await pack(["setup", "msi"], version, sandbox.makeFolder(folder), env);
@@ -89,12 +97,37 @@ async function withMachine(name: string, act: (machine: Machine) => Promise<void
   }
 }
 
-async function useAgent(machine: Machine, version: string): Promise<void> {
+/** Lets the machine in. @returns the address of the volume */
+async function logIn(machine: Machine): Promise<string> {
+  const place = ["--data", sandbox.path("data"), "--address", `127.0.0.1:${server.port}`];
+  const { invite } = await sandbox.device("admin").ask(["invite", "docs", ...place]);
+  const { code, said } = await machine.runnel("login", String(invite), "--json");
+  if (code !== 0) throw new Error(`runnel login ended with ${code}: ${said}`);
+  return String((JSON.parse(said) as { url: string }).url);
+}
+
+/** Has the installed program say its version and move a content each way; the machine is known to the server. */
+async function useInstalled(machine: Machine, version: string, url: string): Promise<void> {
   expect(await machine.runnel("--version")).toMatchObject({
     code: 0,
     said: expect.stringMatching(`^${version}\r?\n$`),
   });
-  expect((await machine.runnel("agent", "--background")).code).toBe(0);
+  const bytes = randomBytes(MOVED_BYTES);
+  const [sent, back, name] = [
+    sandbox.path("sent"),
+    sandbox.path("back"),
+    `from-${basename(machine.folder)}-${version}`,
+  ];
+  writeFileSync(sent, bytes);
+  expect(await machine.runnel("cp", onWindows(sent), `${url}/${name}`)).toMatchObject({ code: 0 });
+  await waitFor(() => existsSync(join(served, name)), STEP_MS, "the file on the server");
+  expect(readFileSync(join(served, name)).equals(bytes)).toBe(true);
+  const others = randomBytes(MOVED_BYTES);
+  writeFileSync(join(served, `for-${name}`), others);
+  const copies = async (): Promise<boolean> =>
+    (await machine.runnel("cp", `${url}/for-${name}`, onWindows(back))).code === 0;
+  await waitFor(copies, STEP_MS, "what a program on the server wrote");
+  expect(readFileSync(back).equals(others)).toBe(true);
   expect(machine.files(DATA)).toContain("agent.json");
 }
 
@@ -120,22 +153,47 @@ describe("the set-up for Windows", () => {
         expect(machine.files(PROGRAMS)).toEqual(expect.arrayContaining([...PARTS, "uninstall.exe"]));
         expect(machine.files(MENU)).toEqual(["Runnel command line.lnk", "Runnel.lnk"]);
         expect(await machine.registry(entry)).toMatch(new RegExp(`DisplayVersion +REG_SZ +${OLD}\\s`));
-        await useAgent(machine, OLD);
+        const url = await logIn(machine);
+        await useInstalled(machine, OLD, url);
         await tellOfUpdates(machine, join(dirname(packs.setup.new.path), "updates.json"));
 
         expect(await machine.run(onWindows(packs.setup.new.path), "/S")).toMatchObject({ code: 0 });
         expect(machine.files(DATA)).not.toContain("agent.json");
         expect(await machine.registry(entry)).toMatch(new RegExp(`DisplayVersion +REG_SZ +${NEW}\\s`));
-        await useAgent(machine, NEW);
+        await useInstalled(machine, NEW, url);
 
-        // It goes on from a copy of itself, since it removes itself.
-        const uninstaller = `C:\\users\\root\\${PROGRAMS.replaceAll("/", "\\")}\\uninstall.exe`;
-        expect(await machine.run(uninstaller, "/S")).toMatchObject({ code: 0 });
-        await waitFor(() => !existsSync(machine.path(PROGRAMS)), STEP_MS, "the files to go");
+        await machine.uninstall();
         await waitFor(async () => (await machine.registry(entry)) === "", STEP_MS, "the entry to go");
         expect(existsSync(machine.path(MENU))).toBe(false);
         expect(machine.files(DATA)).toContain("agent.log");
         expect(await machine.registry("HKCU\\Software\\Runnel")).toBe("");
+      }),
+    ALL_MS,
+  );
+
+  testHere(
+    `stays whole while a command runs in another window, and is removed whole once that has ended${why}`,
+    () =>
+      withMachine("of-command", async (machine) => {
+        expect(await machine.run(onWindows(packs.setup.new.path), "/S")).toMatchObject({ code: 0 });
+        const before = machine.files(PROGRAMS);
+        const started = machine.path("started");
+        const file = JSON.stringify(onWindows(started));
+        // Runs as long as the file is there that it makes.
+        const command = machine.startInside(
+          `const fs = require("fs"); fs.writeFileSync(${file}, "");
+          const each = setInterval(() => fs.existsSync(${file}) || clearInterval(each), 50)`,
+        );
+        await waitFor(() => existsSync(started), STEP_MS, "the command");
+        expect(await machine.uninstallInPlace()).toMatchObject({ code: 2 });
+        expect(machine.files(PROGRAMS)).toEqual(before);
+        rmSync(started);
+        if (command.exitCode === null) await once(command, "exit");
+        expect(command.exitCode).toBe(0);
+        // An installation that has lost a part of itself is removed as well.
+        rmSync(machine.path(join(PROGRAMS, "runnel.cmd")));
+        await machine.uninstall();
+        expect(await machine.registry(`HKCU\\${UNINSTALL}\\Runnel`)).toBe("");
       }),
     ALL_MS,
   );
@@ -151,6 +209,23 @@ describe("the set-up for Windows", () => {
         expect(await machine.run(onWindows(packs.setup.new.path), "/S")).toMatchObject({ code: 2 });
         expect(machine.files(PROGRAMS)).toEqual(before);
         expect(await machine.registry(`HKCU\\${UNINSTALL}\\Runnel`)).toContain(OLD);
+      }),
+    ALL_MS,
+  );
+});
+
+describe("what the workflow of Windows does with them", () => {
+  testHere(
+    `installs each, asks it, and leaves nothing of it; without one of them it fails${why}`,
+    () =>
+      withMachine("of-workflow", async (machine) => {
+        const folder = dirname(packs.setup.new.path);
+        const { code, said } = await machine.script(TRY_INSTALLERS, onWindows(folder));
+        expect({ code, said }).toMatchObject({ code: 0 });
+        for (const { path } of [packs.setup.new, packs.msi.new])
+          expect(said).toContain(`${basename(path)}: installed, asked and removed`);
+        const empty = await machine.script(TRY_INSTALLERS, onWindows(sandbox.makeFolder("none")));
+        expect(empty).toMatchObject({ code: 1, said: expect.stringContaining("has 0 of") });
       }),
     ALL_MS,
   );
@@ -177,13 +252,14 @@ describe("the package of msiexec", () => {
         expect(machine.files(PROGRAMS)).toEqual(expect.arrayContaining(PARTS));
         expect(machine.files(MENU)).toEqual(["Runnel.lnk"]);
         expect(await entries()).toEqual([OLD]);
-        await useAgent(machine, OLD);
+        const url = await logIn(machine);
+        await useInstalled(machine, OLD, url);
 
         expect(await msiexec("/i", packs.msi.new)).toMatchObject({ code: 0 });
         expect(machine.files(DATA)).not.toContain("agent.json");
         expect(await entries()).toEqual([NEW]);
         expect(machine.files(PROGRAMS)).toEqual(expect.arrayContaining(PARTS));
-        await useAgent(machine, NEW);
+        await useInstalled(machine, NEW, url);
 
         expect(await msiexec("/x", packs.msi.new)).toMatchObject({ code: 0 });
         expect(existsSync(machine.path(PROGRAMS))).toBe(false);

@@ -79,6 +79,10 @@ describe("workflow files", () => {
         "npm run conformance:winfsp",
         "npm ci",
         "npm run pack:here -- app",
+        "npm run setup",
+        "npm run pack -- setup msi",
+        "npm run drive-software",
+        "npm run try-installers",
       ],
     });
   });

@@ -71,10 +71,27 @@ SectionEnd
 Section "Uninstall"
     SetShellVarContext current
     ; Unmounts the drives first, and fails while programs use them. Node wants to have somewhere to write to.
-    ExecWait '"$SYSDIR\cmd.exe" /c ""$INSTDIR\runnel.cmd" stop > NUL 2>&1 < NUL"' $0
-    ${If} $0 <> 0
-        !insertmacro Refuse "Runnel cannot be ended: close the programs that use its drives, then try again."
+    ${If} ${FileExists} "$INSTDIR\runnel.cmd"
+        ExecWait '"$SYSDIR\cmd.exe" /c ""$INSTDIR\runnel.cmd" stop > NUL 2>&1 < NUL"' $0
+        ${If} $0 <> 0
+            !insertmacro Refuse "Runnel cannot be ended: close the programs that use its drives, then try again."
+        ${EndIf}
     ${EndIf}
+    ; Windows removes no program that runs, and the agent's process goes a moment after it has answered. What else runs
+    ; in this folder, as a command in another window, is waited for half a minute.
+    StrCpy $1 0
+    ${Do}
+        ClearErrors
+        Delete "$INSTDIR\node.exe"
+        ${IfNot} ${Errors}
+            ${ExitDo}
+        ${EndIf}
+        IntOp $1 $1 + 1
+        ${If} $1 > 120
+            !insertmacro Refuse "A command of Runnel still runs: end it, then try again."
+        ${EndIf}
+        Sleep 250
+    ${Loop}
     Delete "$SMPROGRAMS\Runnel\Runnel.lnk"
     Delete "$SMPROGRAMS\Runnel\Runnel command line.lnk"
     RMDir "$SMPROGRAMS\Runnel"

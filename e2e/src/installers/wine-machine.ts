@@ -1,14 +1,15 @@
 // Windows, as far as Wine is one, to install packages on: programs are run to their end, files and registry looked at.
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, existsSync, openSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Wine } from "../../../scripts/wine.mjs";
-import type { Sandbox } from "../harness/index.ts";
+import { type Sandbox, waitFor } from "../harness/index.ts";
 
 const STEP_MS = 300_000;
 /** Folder of the user's that set-up and package install into. */
 export const PROGRAMS = "AppData/Local/Programs/Runnel";
+const INSTALLED = `C:\\users\\root\\${PROGRAMS.replaceAll("/", "\\")}`;
 
 /** A path of this system as Wine has it. */
 export const onWindows = (path: string): string => `Z:${path.replaceAll("/", "\\")}`;
@@ -20,11 +21,11 @@ export interface Ran {
 
 /** Windows as far as Wine is one, for a user on whose account nothing is installed. */
 export class Machine {
-  readonly #folder: string;
+  readonly folder: string;
   readonly #wine: Wine;
 
   private constructor(folder: string, wine: Wine) {
-    this.#folder = folder;
+    this.folder = folder;
     this.#wine = wine;
   }
 
@@ -35,23 +36,56 @@ export class Machine {
 
   /** Runs a program to its end. Its words go to a file: Wine's processes write into no pipe of Linux. */
   async run(...words: string[]): Promise<Ran> {
-    const [command = "", ...args] = this.#wine.command("wine", ...words);
-    const log = join(this.#folder, "said");
+    const log = join(this.folder, "said");
     const to = openSync(log, "w");
-    const child = spawn(command, args, { cwd: "/", env: this.#wine.env, stdio: ["ignore", to, to], timeout: STEP_MS });
-    const [code] = (await once(child, "exit")) as [number | null];
+    const child = this.#spawn(words, to);
     closeSync(to);
+    const [code] = (await once(child, "exit")) as [number | null];
     return { code, said: readFileSync(log, "utf8") };
+  }
+
+  #spawn(words: readonly string[], to: number | "ignore"): ChildProcess {
+    const [command = "", ...args] = this.#wine.command("wine", ...words);
+    return spawn(command, args, { cwd: "/", env: this.#wine.env, stdio: ["ignore", to, to], timeout: STEP_MS });
   }
 
   /** Runs the installed command line. */
   runnel(...words: string[]): Promise<Ran> {
-    return this.run("cmd", "/c", `C:\\users\\root\\${PROGRAMS.replaceAll("/", "\\")}\\runnel.cmd`, ...words);
+    return this.run("cmd", "/c", `${INSTALLED}\\runnel.cmd`, ...words);
+  }
+
+  /** Runs a script of the project with the Node of the packages. */
+  script(path: string, ...words: string[]): Promise<Ran> {
+    return this.run(onWindows(this.#wine.node), "--disable-warning=ExperimentalWarning", onWindows(path), ...words);
+  }
+
+  /** Starts a program in the installed Node, which goes on. */
+  startInside(code: string): ChildProcess {
+    return this.#spawn([`${INSTALLED}\\node.exe`, "-e", code], "ignore");
+  }
+
+  /**
+   * Runs the uninstaller that the set-up has left, without a question, and waits until all is gone: it goes on from a
+   * copy of itself. @throws Error that says what is left, and whether the agent can be ended
+   */
+  async uninstall(): Promise<void> {
+    const { code } = await this.run(`${INSTALLED}\\uninstall.exe`, "/S");
+    if (code !== 0) throw new Error(`The uninstaller ended with ${code}.`);
+    await waitFor(() => !existsSync(this.path(PROGRAMS)), STEP_MS, "the files to go").catch(async (late: Error) => {
+      const left = this.files(PROGRAMS);
+      const stop = left.includes("runnel.cmd") ? JSON.stringify(await this.runnel("stop")) : "is gone";
+      throw new Error(`${late.message} Left: ${left.slice(0, 20).join(", ")}. runnel stop: ${stop}`);
+    });
+  }
+
+  /** Runs the uninstaller as a newer set-up does: to its end, from where it lies, which stays. */
+  uninstallInPlace(): Promise<Ran> {
+    return this.run(`${INSTALLED}\\uninstall.exe`, "/S", `_?=${INSTALLED}`);
   }
 
   /** A path of the user as Linux has it. */
   path(ofUser: string): string {
-    return join(this.#folder, "prefix/drive_c/users/root", ofUser);
+    return join(this.folder, "prefix/drive_c/users/root", ofUser);
   }
 
   /** Files in a folder of the user. */
