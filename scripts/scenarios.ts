@@ -1,8 +1,8 @@
 // Runs the tests of the addons, the drive's scenarios among them, on the system that this is: on macOS and Windows what
 // is there of them, with the drive of macFUSE or WinFsp as installed. What a system lacks is left out by its title and
-// told.    npm run scenarios [-- --list]
+// told. NAME: of a file, where only some are to run.    npm run scenarios [-- --list] [-- NAME…]
 import { spawnSync } from "node:child_process";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ABSENT_ON_WINDOWS, type Absent } from "../native/test/plain/absent.ts";
 
@@ -10,7 +10,8 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
 const EVERYWHERE = ["chunk", "codec", "digest", "disk", "drive-fuse", "drive-memory", "executor", "rechunk"];
 const ONLY_THERE: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
-  linux: ["watch"],
+  darwin: ["drive-nfs-mapped"],
+  linux: ["drive-nfs-mapped", "watch"],
   win32: ["disk-windows"],
 };
 
@@ -19,8 +20,19 @@ export const ABSENT: Readonly<Partial<Record<NodeJS.Platform, readonly Absent[]>
   win32: ABSENT_ON_WINDOWS,
 };
 
-/** Test files of a system, from the project's root. */
-export function scenarioFiles(platform: NodeJS.Platform): string[] {
+/**
+ * Test files of a system, from the project's root. `names`: those alone.
+ * @throws Error when one of them is no file of the system
+ */
+export function scenarioFiles(platform: NodeJS.Platform, names: readonly string[] = []): string[] {
+  const files = allFiles(platform);
+  const nameOf = (file: string): string => basename(file, ".test.ts");
+  const unknown = names.filter((name) => !files.some((file) => nameOf(file) === name));
+  if (unknown.length > 0) throw new Error(`${platform} has no scenarios called ${unknown.join(", ")}.`);
+  return names.length === 0 ? files : files.filter((file) => names.includes(nameOf(file)));
+}
+
+function allFiles(platform: NodeJS.Platform): string[] {
   const addons = [...EVERYWHERE, ...(ONLY_THERE[platform] ?? [])].map((name) => `native/test/${name}.test.ts`);
   return [...addons, ...["cbor", "frame", "messages"].map((name) => `shared/test/protocol/${name}.test.ts`)];
 }
@@ -43,7 +55,8 @@ export function titlesFor(absent: readonly Absent[]): string | undefined {
 
 function main(words: readonly string[]): number {
   const absent = ABSENT[process.platform] ?? [];
-  const files = scenarioFiles(process.platform);
+  const names = words.filter((word) => word !== "--list");
+  const files = scenarioFiles(process.platform, names);
   for (const [title, why] of absent) console.log(`left out: ${title.source} (${why})`);
   if (words.includes("--list")) {
     for (const file of files) console.log(file);

@@ -65,6 +65,9 @@ describe("workflow files", () => {
         "npm run drive-software",
         "npm run build:native",
         "npm run scenarios",
+        "npm ci",
+        "npm run build:native",
+        "npm run scenarios -- drive-nfs-mapped",
         "npm run setup",
         "npm run pack -- macos",
         "npm ci",
@@ -119,6 +122,13 @@ describe("scenarios of a system", () => {
     const files = scenarioFiles(platform);
     expect(files).toContain("native/test/drive-fuse.test.ts");
     expect(files.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
+  });
+
+  test("may be some of them, by their names", () => {
+    expect(scenarioFiles("darwin", ["drive-nfs-mapped"])).toEqual(["native/test/drive-nfs-mapped.test.ts"]);
+    expect(() => scenarioFiles("win32", ["drive-nfs-mapped"])).toThrow(
+      "win32 has no scenarios called drive-nfs-mapped",
+    );
   });
 
   test("leave out what Windows lacks, by its title, and what only Wine lacks they do not", () => {

@@ -34,7 +34,7 @@ export interface NfsServed {
 }
 
 export async function serveNfs(
-  changes: Partial<RigSettings> = {},
+  changes: Partial<RigSettings & { mountpoint: string }> = {},
   nfs: Partial<NfsSettings> = {},
   isReadOnly = false,
 ): Promise<NfsServed> {

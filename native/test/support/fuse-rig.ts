@@ -198,6 +198,13 @@ export async function fuseRig(changes: Partial<RigSettings> = {}): Promise<FuseR
   }
 }
 
+/** A program of its own process on what is mounted at a folder already. */
+export async function programAt(root: string): Promise<{ program: TestProgram; end(): Promise<unknown> }> {
+  const user = new Remote([process.execPath, script("drive-program.ts"), root]);
+  await user.ready;
+  return { program: proxy<TestProgram>(user), end: () => user.end("SIGKILL") };
+}
+
 /** Starts a server only: for what start() refuses. */
 export async function refusedStart(settings: object): Promise<{ message: string; kind?: string }> {
   const parts = await startServer({ ...RIG_SETTINGS, ...settings });
