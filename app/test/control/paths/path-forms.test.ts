@@ -60,6 +60,8 @@ describe("a path of Windows", () => {
     ["\\\\Runnel-r\\docs", "R:"],
     ["\\\\runnel-rs\\docs", "\\\\runnel-rs\\docs"],
     ["//./pipe/x", "\\\\.\\pipe\\x"],
+    // Names a device both times that it is spelled.
+    ["\\\\.\\UNC\\.\\unc\\runnel-r", "\\\\.\\UNC\\.\\unc\\runnel-r"],
     ["\\\\?\\Volume{1}\\..\\x", "\\\\?\\Volume{1}\\..\\x"],
   ])("typed as %s is spelled %s", (typed, spelled) => {
     expect(windowsPaths.spell(typed)).toBe(spelled);

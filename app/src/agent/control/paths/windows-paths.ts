@@ -9,7 +9,7 @@ const LETTER = /^[a-z]:[\\/]*$/i;
 const ABSOLUTE = /^(?:[a-z]:(?:[\\/]|$)|[\\/]{2}[^\\/])/i;
 /** Prefixes of paths that Windows passes on as they are. */
 const VERBATIM = /^[\\/]{2}[?.][\\/](?=[a-z]:(?:[\\/]|$))/i;
-const VERBATIM_SHARE = /^[\\/]{2}[?.][\\/]unc[\\/]+(?=[^\\/])/i;
+const VERBATIM_SHARE = /^[\\/]{2}[?.][\\/]unc[\\/]+(?=[^\\/])(?![?.](?:[\\/]|$))/i;
 /** Names of devices, whose paths lead anywhere. */
 const DEVICE = /^[\\/]{2}[?.](?:[\\/]|$)/;
 const SERVER_ALONE = /^[\\/]{2}([^\\/]+)[\\/]*$/;
