@@ -16,7 +16,7 @@ const BUILD_MS = 60 * 60_000;
 /** Files that are not run there, each with the reason. */
 const EXCLUDED: readonly [path: RegExp, why: string][] = [
   [/^app\/test\/ui|^shared\/test\/ui/, "pages run in a browser"],
-  [/^app\/test\/main\/host\/desktop-entry/, "Linux alone has such entries"],
+  [/^app\/test\/main\/host\/linux/, "Linux alone has desktop entries"],
   [
     /cli\/(command-line|start-at-login)|control\/agent-process/,
     "they start programs from their sources; windows.long.test.ts has installed ones",
