@@ -45,6 +45,7 @@ const SAMPLES = [
   "shared/vectors",
   "shared/src/protocol/PROTOCOL.md",
   "shared/test/log/samples",
+  "app/src/main/icons",
   ...["cache", "journal", "replica", "view"].map((name) => `app/test/${name}/samples`),
 ];
 
