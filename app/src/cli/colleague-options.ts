@@ -34,7 +34,7 @@ export const COLLEAGUES_UP = [
 
 export const METERED = [
   "--metered <word>",
-  "yes: what crosses this line costs, so nothing is shared with colleagues; no; auto: as the system says (default)",
+  "yes: what crosses this line costs, so nothing is shared with colleagues; no; auto: as NetworkManager or Windows says, else no (default)",
   parseMetered,
 ] as const;
 
