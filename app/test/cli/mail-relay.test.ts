@@ -1,7 +1,7 @@
 // `runnel mail-relay`, used wrongly: one sentence each that names what is wrong, before a folder is made or anything
 // listens.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, type Server, createServer } from "node:net";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -211,7 +211,20 @@ describe("a certificate", () => {
     writeFileSync(at("torn"), "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n");
     for (const name of ["text", "torn", "one.key"])
       expect(await refused("--next-ca", at(name))).toEqual(invalid(`~/${name} holds no certificate ${PEM}`));
+    writeFileSync(at("second torn"), `${readFileSync(at("one.pem"), "utf8")}${readFileSync(at("torn"), "utf8")}`);
+    expect(await refused("--next-ca", at("second torn"))).toMatchObject({ kind: "Invalid" });
     expect(await refused("--next-ca", at("none"))).toMatchObject({ code: 1, kind: "NotFound" });
+  });
+
+  test("that is one is taken, also one of several with words between them", async () => {
+    const [one, two] = ["one.pem", "two.pem"].map((name) => readFileSync(at(name), "utf8"));
+    writeFileSync(at("both"), `# ours\n${one}\n# theirs\n${two}`);
+    // The last that is looked at is the next hop.
+    const last = ["--listen", "127.0.0.1:10025", "--next", "127.0.0.1:10025"];
+    for (const name of ["one.pem", "both"])
+      expect((await refused("--next-ca", at(name), ...last)).sentence).toContain("is this relay");
+    const pair = ["--cert", at("one.pem"), "--key", at("one.key")];
+    expect((await refused(...pair, ...last)).sentence).toContain("is this relay");
   });
 });
 

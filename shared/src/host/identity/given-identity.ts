@@ -20,8 +20,9 @@ export async function givenIdentity(certificatePath: string, keyPath: string): P
 /** Reads the certificates of authorities. @throws RunnelError with a sentence for a person. */
 export async function givenAuthorities(path: string): Promise<string> {
   const certificates = await readGiven(path);
-  const [, ...all] = certificates.split(/(?=-----BEGIN CERTIFICATE-----)/);
-  for (const one of all.length === 0 ? [""] : all) parsed(path, "certificate", () => new X509Certificate(one));
+  // Beside them there may be words for people.
+  const all = certificates.match(/-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g) ?? [""];
+  for (const one of all) parsed(path, "certificate", () => new X509Certificate(one));
   return certificates;
 }
 
