@@ -161,7 +161,7 @@ describe("whoever shows no ticket", () => {
     expect(await new Caller(2).show(ticketOf(2))).toBe("taken");
   });
 
-  test("[W211] [limit failedTickets] [limit ticketRefillMs] may show ten that are none at once, and one more for each six seconds", async () => {
+  test("[W212] [limit failedTickets] [limit ticketRefillMs] may show ten that are none at once, and one more for each six seconds", async () => {
     const strange = new TicketKey();
     const bad = (): Promise<string> => new Caller(1).show(ticketOf(1, strange));
     for (let count = 0; count < LIMITS.failedTickets; count++) expect(await bad()).toBe("Denied");
@@ -179,7 +179,7 @@ describe("whoever shows no ticket", () => {
     expect(await bad()).toBe("Denied");
   });
 
-  test("[W211] is counted by the /64 of IPv6, over many connections or one", async () => {
+  test("[W212] is counted by the /64 of IPv6, over many connections or one", async () => {
     const strange = ticketOf(1, new TicketKey());
     const caller = new Caller(1, "2001:db8::1");
     for (let count = 0; count < LIMITS.failedTickets; count++) expect(await caller.show(strange)).toBe("Denied");
@@ -190,7 +190,7 @@ describe("whoever shows no ticket", () => {
     expect(closedWith).toEqual([4005, 4005]);
   });
 
-  test("[W211] has no ticket counted while nothing is given away", async () => {
+  test("[W212] has no ticket counted while nothing is given away", async () => {
     isPaused = true;
     const caller = new Caller(1);
     for (let count = 0; count < 2 * LIMITS.failedTickets; count++)
@@ -213,7 +213,7 @@ describe("whoever has shown a ticket", () => {
     expect(closedWith).toEqual([4005]);
   });
 
-  test("[W211] [limit cutOffs] may be closed 16 times at once for what it says, and then waits six seconds", async () => {
+  test("[W212] [limit cutOffs] may be closed 16 times at once for what it says, and then waits six seconds", async () => {
     const offend = async (device: number): Promise<string> => {
       const caller = new Caller(device);
       const taken = await caller.show(ticketOf(device));

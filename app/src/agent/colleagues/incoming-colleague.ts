@@ -1,6 +1,6 @@
 // A colleague's connection to this device. Until it has shown a ticket it may say as little as a stranger may to a
 // server (W73), and it never gets more than the version of its ticket (W197). Who shows tickets that are none, or is
-// closed for what it says, may so a few times only (W211).
+// closed for what it says, may so a few times only (W212).
 import {
   type Channel,
   type Clock,
