@@ -36,7 +36,7 @@ async function refused(volumes: readonly string[], more: readonly string[] = [])
 describe("a volume", () => {
   const USE = "cannot name a volume: use up to 100 letters, digits, dots, dashes and spaces.";
   test.each<[string, string[], number, string, string]>([
-    ["without a name", ["plain"], 2, "Invalid", "plain names no volume. Write NAME=FOLDER: docs=/srv/docs."],
+    ["without a name", ["plain"], 2, "Invalid", '"plain" names no volume. Write NAME=FOLDER: docs=/srv/docs.'],
     ["with a slash in its name", ["a/b=plain"], 2, "Invalid", `"a/b" ${USE}`],
     ["named like a way up", ["..=plain"], 2, "Invalid", `".." ${USE}`],
     ["with a newline in its name", ["a\nb=plain"], 2, "Invalid", `"a\\x0ab" ${USE}`],
@@ -136,9 +136,9 @@ describe("the server's own data", () => {
 describe("a place to listen", () => {
   const WRITE = "is not a place to listen. Write HOST:PORT: 127.0.0.1:7473.";
   test.each<[string, number, string, string]>([
-    ["here", 2, "Invalid", `here ${WRITE}`],
-    ["127.0.0.1:99999", 2, "Invalid", `127.0.0.1:99999 ${WRITE}`],
-    ["::1:7473", 2, "Invalid", `::1:7473 ${WRITE}`],
+    ["here", 2, "Invalid", `"here" ${WRITE}`],
+    ["127.0.0.1:99999", 2, "Invalid", `"127.0.0.1:99999" ${WRITE}`],
+    ["::1:7473", 2, "Invalid", `"::1:7473" ${WRITE}`],
   ])("%s is refused", async (listen, code, kind, sentence) => {
     expect(await refused(["a=plain"], ["--listen", listen])).toEqual({ code, kind, sentence });
   });

@@ -1,10 +1,8 @@
 // The server: volumes behind one listener. Which engines they run on is for index.ts (or a simulation).
 import type { Acceptor, Clock, Executor, Link } from "@runnel/shared";
-import { Crowd, LIMITS, RunnelError, TIMING } from "@runnel/shared";
+import { Crowd, FailedTries, FailedTriesByAddress, LIMITS, RunnelError, TIMING } from "@runnel/shared";
 import type { Device } from "./auth/registry-file.ts";
 import type { Security } from "./auth/security.ts";
-import { FailedLogins } from "./auth/failed-logins.ts";
-import { FailedTries } from "./auth/failed-tries.ts";
 import { ThrottledWarnings } from "./host/throttled-warnings.ts";
 import type { RunningServer } from "./server-api.ts";
 import type { Offer } from "./served-volume.ts";
@@ -51,7 +49,7 @@ export interface ServedServer extends RunningServer {
 export async function serve(deps: ServerDeps): Promise<ServedServer> {
   const { acceptor, clock, executor, software, security, warn } = deps;
   const devices = security?.devices;
-  const failedLogins = new FailedLogins(clock);
+  const failedLogins = new FailedTriesByAddress(clock, { atOnce: LIMITS.failedLogins, refillMs: TIMING.loginRefillMs });
   const handlers = new Set<ConnectionHandler>();
   /** Handlers by device, with those that ended and have something under way still: it takes memory. */
   const present = new Map<string, Set<ConnectionHandler>>();

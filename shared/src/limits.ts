@@ -167,10 +167,16 @@ export const LIMITS = {
   locates: 32,
   /** Bytes of a ticket. */
   ticketBytes: 256,
-  /** Connections that a colleague takes at once, those of one device that has shown a ticket, and requests on one. */
+  /**
+   * Connections without a ticket that a colleague takes at once, those with one, those of one device of these, and
+   * requests on one.
+   */
   colleagueConnections: 64,
+  admittedColleagueConnections: 256,
   deviceColleagueConnections: 8,
   colleagueRequests: 8,
+  /** Tickets that are none which one address may show a colleague at once. */
+  failedTickets: 10,
   /** Devices that mDNS told of, addresses of each, bytes of a message, and messages that are read in a second. */
   nearbyDevices: 64,
   nearbyAddresses: 4,
@@ -216,6 +222,8 @@ export const TIMING = {
   locateWaitMs: 2_000,
   /** A ticket is good for so long. */
   ticketMs: 120_000,
+  /** After so long an address may show a ticket that is none once more. */
+  ticketRefillMs: 6_000,
   /** Terms for which an instance that did not acknowledge asks at every open. */
   probationTerms: 10,
 } as const;

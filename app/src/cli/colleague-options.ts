@@ -12,14 +12,18 @@ export interface ColleagueOptions {
 
 /** @throws RunnelError Invalid */
 export function parseUp(typed: string): Typed<number> {
-  return typed === "none" ? typed : parseSize(typed);
+  if (typed === "none") return typed;
+  const bytes = parseSize(typed);
+  if (bytes > 0) return bytes;
+  const sentence = `With "${typed}" colleagues would get nothing. Write a size: 500K; or share nothing: --colleagues off.`;
+  throw new RunnelError("Invalid", "read the command", sentence);
 }
 
 /** @throws RunnelError Invalid */
 export function parseMetered(typed: string): Typed<boolean> {
   if (typed === "auto") return typed;
   if (typed === "yes" || typed === "no") return typed === "yes";
-  throw new RunnelError("Invalid", "read the command", `${typed} says nothing of a line. Write yes, no or auto.`);
+  throw new RunnelError("Invalid", "read the command", `"${typed}" says nothing of a line. Write yes, no or auto.`);
 }
 
 export const COLLEAGUES_UP = [
@@ -30,7 +34,7 @@ export const COLLEAGUES_UP = [
 
 export const METERED = [
   "--metered <word>",
-  "yes: what crosses this line costs, so nothing is shared with colleagues; no; auto: as the system says (default)",
+  "yes: what crosses this line costs, so nothing is shared with colleagues; no; auto: as NetworkManager or Windows says, else no (default)",
   parseMetered,
 ] as const;
 

@@ -12,6 +12,6 @@ export function parseDuration(typed: string): number {
   const [, digits, unit = ""] = /^(\d{1,7})([mhd])$/.exec(typed) ?? [];
   const ms = Number(digits) * UNITS_MS[unit as keyof typeof UNITS_MS];
   if (ms > 0 && ms <= DURATION_MS_MAX) return ms;
-  const sentence = `${typed} is no time. Write a number and m, h or d, at most 366d: 7d.`;
+  const sentence = `"${typed}" is no time. Write a number and m, h or d, at most 366d: 7d.`;
   throw new RunnelError("Invalid", "read the command", sentence);
 }

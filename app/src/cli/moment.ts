@@ -22,7 +22,7 @@ export function parseMoment(typed: string, nowMs: number): number {
   }
   const ms = parseDate(typed);
   if (ms !== undefined) return ms;
-  throw new RunnelError("Invalid", "read the command", `${typed} is no time. Write 8:00 or 2026-12-24T18:00.`);
+  throw new RunnelError("Invalid", "read the command", `"${typed}" is no time. Write 8:00 or 2026-12-24T18:00.`);
 }
 
 const HOURS = 24;

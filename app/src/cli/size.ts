@@ -10,5 +10,9 @@ export function parseSize(typed: string): number {
   const [, digits, unit = ""] = /^(\d{1,16})([KMGT]?)$/i.exec(typed) ?? [];
   const bytes = Number(digits) * UNITS[unit.toUpperCase() as keyof typeof UNITS];
   if (bytes <= BYTES_MAX) return bytes;
-  throw new RunnelError("Invalid", "read the command", `${typed} is not a size. Write a number and K, M, G or T: 20G.`);
+  throw new RunnelError(
+    "Invalid",
+    "read the command",
+    `"${typed}" is not a size. Write a number and K, M, G or T: 20G.`,
+  );
 }

@@ -14,13 +14,20 @@ const SENTENCES: Record<string, (what: string) => string> = {
   "commander.invalidArgument": (what) => `Option ${what} does not take this value.`,
 };
 
-/** Finds the name of an argument that is no option, and what it may be. */
-const WRONG_WORD = /is invalid for argument '([^']+)'\. Allowed choices are (.+)\.$/;
+/** Finds the name of an argument, or of an option, what was typed for it, and what it may be. */
+const WRONG_WORD = /value '(.*)' is invalid for argument '([^']+)'\. Allowed choices are (.+)\.$/s;
+const WRONG_CHOICE = /option '([^']+)' argument '(.*)' is invalid\. Allowed choices are (.+)\.$/s;
 
 export function usageError(error: CommanderError, args: readonly string[]): RunnelError {
   const what = /'([^']+)'/.exec(error.message)?.[1] ?? "";
-  const [, word = "", choices] = WRONG_WORD.exec(error.message) ?? [];
-  const wrongWord = choices === undefined ? undefined : `${word.toUpperCase()} is one of: ${choices}.`;
+  const [, word, argument = "", words] = WRONG_WORD.exec(error.message) ?? [];
+  const [, option = "", value, choices] = WRONG_CHOICE.exec(error.message) ?? [];
+  const wrongWord =
+    words !== undefined
+      ? `${argument.toUpperCase()} is one of: ${words}; not "${word}".`
+      : choices !== undefined
+        ? `Option ${option} is one of: ${choices}; not "${value}".`
+        : undefined;
   const sentence = wrongWord ?? SENTENCES[error.code]?.(what) ?? "The command is not complete.";
   const [verb] = args;
   const isAboutVerb = error.code !== "commander.unknownCommand" && verb !== undefined && !verb.startsWith("-");

@@ -91,7 +91,7 @@ test("[F223] what a device has said to hold is not carried to it; one that has s
   expect((await carryOut(new MemoryDrive(FILES, FILES.keys()), second)).writtenBytes).toBe(0);
   await expect(rig.carrier().carryOut({ dir: second, drives: [], ...OUT, devices: ["nobody"] })).rejects.toMatchObject({
     kind: "NotFound",
-    message: expect.stringContaining("nobody has left no list"),
+    message: expect.stringContaining('"nobody" has left no list'),
   });
 });
 

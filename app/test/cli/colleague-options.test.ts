@@ -5,7 +5,7 @@ test("a limit for colleagues is a size, or none", () => {
   expect(askedOfColleagues({ colleaguesUp: parseUp("5M") }).colleaguesUpBytes).toBe(5 * 1024 ** 2);
   expect(askedOfColleagues({ colleaguesUp: parseUp("none") }).colleaguesUpBytes).toBeNull();
   expect(askedOfColleagues({}).colleaguesUpBytes).toBeUndefined();
-  expect(() => parseUp("all")).toThrow("all is not a size.");
+  expect(() => parseUp("all")).toThrow('"all" is not a size.');
 });
 
 test("a line is metered, is not, or is as the system says", () => {

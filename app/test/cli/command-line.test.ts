@@ -98,7 +98,7 @@ describe("a command that is used wrongly", () => {
     [["mount"], "URL is missing. Run runnel mount --help to see how it is used."],
     [["mount", "ws://h/v"], "MOUNTPOINT is missing. Run runnel mount --help to see how it is used."],
     [["unmount", "a", "b"], "There are too many arguments. Run runnel unmount --help to see how it is used."],
-    [["invite", "docs", "--expires", "soon"], "soon is no time. Write a number and m, h or d, at most 366d: 7d."],
+    [["invite", "docs", "--expires", "soon"], '"soon" is no time. Write a number and m, h or d, at most 366d: 7d.'],
     [["login", "x", "--proxy", "proxy:3128"], "That is not the address of a proxy. Write http://HOST:PORT."],
     [["serve", "--volume", "a=/srv", "--cert", "c.pem"], "--cert and --key go together. Name both files."],
     [["status", "--loud"], "There is no option --loud. Run runnel status --help to see how it is used."],
@@ -110,16 +110,22 @@ describe("a command that is used wrongly", () => {
       ["mount", "a", "b", "--cache"],
       "Option --cache <dir> needs a value. Run runnel mount --help to see how it is used.",
     ],
-    [["completion", "tcsh"], "SHELL is one of: bash, zsh, fish. Run runnel completion --help to see how it is used."],
+    [
+      ["completion", "tcsh"],
+      'SHELL is one of: bash, zsh, fish; not "tcsh". Run runnel completion --help to see how it is used.',
+    ],
     [
       ["right", "docs", "ada", "own"],
-      "RIGHT is one of: read, write, none. Run runnel right --help to see how it is used.",
+      'RIGHT is one of: read, write, none; not "own". Run runnel right --help to see how it is used.',
     ],
     [
       ["start-at-login", "status"],
-      "SWITCH is one of: on, off. Run runnel start-at-login --help to see how it is used.",
+      'SWITCH is one of: on, off; not "status". Run runnel start-at-login --help to see how it is used.',
     ],
-    [["start-at-login", ""], "SWITCH is one of: on, off. Run runnel start-at-login --help to see how it is used."],
+    [
+      ["start-at-login", ""],
+      'SWITCH is one of: on, off; not "". Run runnel start-at-login --help to see how it is used.',
+    ],
     [
       ["start-at-login", "on", "off"],
       "There are too many arguments. Run runnel start-at-login --help to see how it is used.",
@@ -131,11 +137,11 @@ describe("a command that is used wrongly", () => {
     ],
     [["reconnect", "/drive"], "There are too many arguments. Run runnel reconnect --help to see how it is used."],
     [["serve"], "There is nothing to serve. Name a folder: --volume docs=/srv/docs, or --offer /srv."],
-    [["serve", "--volume", "docs"], "docs names no volume. Write NAME=FOLDER: docs=/srv/docs."],
-    [["serve", "--volume", "=/srv"], "=/srv names no volume. Write NAME=FOLDER: docs=/srv/docs."],
+    [["serve", "--volume", "docs"], '"docs" names no volume. Write NAME=FOLDER: docs=/srv/docs.'],
+    [["serve", "--volume", "=/srv"], '"=/srv" names no volume. Write NAME=FOLDER: docs=/srv/docs.'],
     [
       ["serve", "--volume", "a=/", "--listen", "7473"],
-      "7473 is not a place to listen. Write HOST:PORT: 127.0.0.1:7473.",
+      '"7473" is not a place to listen. Write HOST:PORT: 127.0.0.1:7473.',
     ],
   ])("%j ends with 2 and says so", async (args, sentence) => {
     expect(await here(...args)).toEqual({ code: 2, stdout: "", stderr: `${sentence}\n` });

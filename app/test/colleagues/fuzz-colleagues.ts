@@ -2,6 +2,8 @@
 import { inlineExecutor } from "@runnel/native";
 import {
   FRAME,
+  FailedTries,
+  FailedTriesByAddress,
   type FrameKind,
   PROTOCOL_VERSION,
   SeededRandom,
@@ -88,8 +90,12 @@ export async function incomingColleagues(): Promise<FuzzTarget> {
     run: async (input) => {
       const link = new ColleagueLink();
       let hasEnded = false;
+      const counts = {
+        failedTickets: new FailedTriesByAddress(clock, { atOnce: 2, refillMs: 1 }),
+        cutOffs: new FailedTries(clock, { atOnce: 1, refillMs: 1 }),
+      };
       const deps = { link, clock, executor, software: "a", offers: () => [offer], admitted: () => undefined };
-      const incoming = new IncomingColleague({ ...deps, ended: () => void (hasEnded = true) });
+      const incoming = new IncomingColleague({ ...deps, ...counts, ended: () => void (hasEnded = true) });
       for (const frame of splitMessages(input).slice(0, FRAMES_MAX)) link.say(frame);
       await handled();
       link.close(1006, "");

@@ -17,7 +17,7 @@ async function makeRig() {
   await write("tree/below/b.txt", "two");
   await root.makeSymlink("tree/link", "a.txt");
   const [one, two] = ["one", "two"].map((name) => new MemoryFiles(`wss://files.example.org:7473/${name}`, disk));
-  const here = (path: string): CopyPlace => ({ end: localEnd(new LocalFiles(disk)), path });
+  const here = (path: string): CopyPlace => ({ end: localEnd(new LocalFiles(disk), async () => false), path });
   const there = (files: MemoryFiles | undefined, path: string): CopyPlace => ({
     end: volumeEnd(files as MemoryFiles),
     path,

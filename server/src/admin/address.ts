@@ -19,7 +19,7 @@ function parsed(typed: string): URL {
     throw new RunnelError(
       "Invalid",
       "invite",
-      `${typed} is not an address. Write HOST or HOST:PORT: files.example.org.`,
+      `"${typed}" is not an address. Write HOST or HOST:PORT: files.example.org.`,
     );
   }
   return url;

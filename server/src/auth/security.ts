@@ -2,14 +2,13 @@
 import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import type { Clock, Disk, TlsIdentity } from "@runnel/shared";
-import { fingerprintOf, hasOwnIdentity, ownIdentity } from "@runnel/shared";
+import { fingerprintOf, givenIdentity, hasOwnIdentity, ownIdentity, vouchesForItself } from "@runnel/shared";
 import { AuditLog } from "../audit/audit-log.ts";
 import { type RecordedSettings, recordChanges } from "../audit/recorded-settings.ts";
 import { People } from "./people.ts";
 import { openData } from "../served-folders.ts";
 import { ServingLock } from "../volume/serving-lock.ts";
 import { DeviceRegistry } from "./device-registry.ts";
-import { givenIdentity, vouchesForItself } from "./given-identity.ts";
 import { OWN_FOLDER } from "./own-folder.ts";
 
 const PRIVATE_MODE = 0o700;

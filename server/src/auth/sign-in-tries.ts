@@ -1,8 +1,7 @@
 // Limits wrong passwords of the console, by the network that they come from and by the name that they are for. Whoever
 // tries somebody's name from many networks locks that person out of none where that person has signed in before.
 import type { Clock } from "@runnel/shared";
-import { RecentMap, RunnelError, networkOf } from "@runnel/shared";
-import { FailedTries } from "./failed-tries.ts";
+import { FailedTries, RecentMap, RunnelError, networkOf } from "@runnel/shared";
 
 export const SIGN_IN_TRIES = {
   network: { atOnce: 10, refillMs: 6_000 },

@@ -1,7 +1,7 @@
 // Networks that whoever runs the server names by their addresses: which of them a client is in. Where they say nothing
 // of a client, what the server sees of it is a guess (networks.ts).
 import { BlockList, isIP } from "node:net";
-import { RunnelError } from "@runnel/shared";
+import { type AddressRange, RunnelError, addressRange } from "@runnel/shared";
 
 export interface NetworkSettings {
   name: string;
@@ -9,22 +9,15 @@ export interface NetworkSettings {
   ranges: readonly string[];
 }
 
-interface Range {
-  address: string;
-  bits: number;
-  family: "ipv4" | "ipv6";
-}
-
-const BITS = { ipv4: 32, ipv6: 128 } as const;
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 export class NamedNetworks {
   /** Each with a list for each family: in one of both, IPv4 would also be what IPv6 has for it. */
-  readonly #networks: { name: string; lists: Record<Range["family"], BlockList> }[];
+  readonly #networks: { name: string; lists: Record<AddressRange["family"], BlockList> }[];
 
   /** @throws Invalid with what is wrong with which of them */
   constructor(settings: readonly NetworkSettings[] = []) {
-    const taken: { name: string; range: Range; text: string }[] = [];
+    const taken: { name: string; range: AddressRange; text: string }[] = [];
     this.#networks = settings.map(({ name, ranges }) => {
       if (name === "") throw invalid("A network has no name. Write NAME=ADDRESS/BITS: berlin=10.1.0.0/16.");
       if (taken.some((each) => each.name === name))
@@ -60,19 +53,15 @@ export class NamedNetworks {
   }
 }
 
-function parseRange(name: string, text: string): Range {
-  const [, typed = "", digits] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  const version = isIP(typed);
-  const family = version === 4 ? "ipv4" : "ipv6";
-  const bits = digits === undefined ? BITS[family] : Number(digits);
-  if (version === 0 || bits > BITS[family] || MAPPED.test(typed))
-    throw invalid(`${text} of the network ${name} is no range of addresses. Write ADDRESS/BITS: 10.1.0.0/16.`);
-  return { address: typed, bits, family };
+function parseRange(name: string, text: string): AddressRange {
+  const range = addressRange(text);
+  if (range !== undefined) return range;
+  throw invalid(`${text} of the network ${name} is no range of addresses. Write ADDRESS/BITS: 10.1.0.0/16.`);
 }
 
-function overlap(one: Range, other: Range): boolean {
+function overlap(one: AddressRange, other: AddressRange): boolean {
   if (one.family !== other.family) return false;
-  const isIn = (range: Range, { address }: Range): boolean => {
+  const isIn = (range: AddressRange, { address }: AddressRange): boolean => {
     const list = new BlockList();
     add(list, range);
     return list.check(address, range.family);
@@ -81,7 +70,7 @@ function overlap(one: Range, other: Range): boolean {
   return one.bits <= other.bits ? isIn(one, other) : isIn(other, one);
 }
 
-function add(list: BlockList, { address, bits, family }: Range): void {
+function add(list: BlockList, { address, bits, family }: AddressRange): void {
   list.addSubnet(address, bits, family);
 }
 

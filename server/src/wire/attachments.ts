@@ -1,7 +1,6 @@
 // The attachments of one connection, by the channel that carries their feed: how they begin, resume and end.
-import type { Channel, RequestOf, SentResultOf } from "@runnel/shared";
+import type { Channel, FailedTries, RequestOf, SentResultOf } from "@runnel/shared";
 import { LIMITS, ROOT_NODE, RunnelError, packState } from "@runnel/shared";
-import type { FailedTries } from "../auth/failed-tries.ts";
 import type { Volume } from "../volume/volume.ts";
 import type { AnswerTurns } from "./answer-turns.ts";
 import { Attachment } from "./attachment.ts";

@@ -1,6 +1,16 @@
 // A connection of a client: hello first, then attach, then requests on an attachment. Every request is checked here,
 // once, and handed to its handler.
-import type { Channel, Clock, Executor, Link, RequestName, RequestOf, VolumeRequestName } from "@runnel/shared";
+import type {
+  Channel,
+  Clock,
+  Executor,
+  FailedTries,
+  FailedTriesByAddress,
+  Link,
+  RequestName,
+  RequestOf,
+  VolumeRequestName,
+} from "@runnel/shared";
 import {
   Connection,
   LIMITS,
@@ -16,8 +26,6 @@ import {
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Device } from "../auth/registry-file.ts";
 import { type DeviceRegistry, revoked } from "../auth/device-registry.ts";
-import type { FailedLogins } from "../auth/failed-logins.ts";
-import type { FailedTries } from "../auth/failed-tries.ts";
 import type { Carried } from "../live/traffic.ts";
 import type { Volume } from "../volume/volume.ts";
 import type { Attachment } from "./attachment.ts";
@@ -38,7 +46,7 @@ export interface HandlerDeps {
   /** Returns undefined when there is none of the name. @throws Unavailable, Busy: why it cannot be attached now. */
   volume(name: string): Volume | undefined;
   devices: DeviceRegistry | undefined;
-  failedLogins: FailedLogins;
+  failedLogins: FailedTriesByAddress;
   /** Counts by device how often connections were closed for what they said. */
   cutOffs: FailedTries;
   /** Counts by device how often it has attached. */

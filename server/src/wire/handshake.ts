@@ -2,7 +2,16 @@
 // (W73).
 // oxlint-disable-next-line no-restricted-imports -- of a few bytes
 import { createHash } from "node:crypto";
-import type { Channel, Clock, Link, RequestOf, SentResultOf, Timer } from "@runnel/shared";
+import type {
+  Channel,
+  Clock,
+  FailedTries,
+  FailedTriesByAddress,
+  Link,
+  RequestOf,
+  SentResultOf,
+  Timer,
+} from "@runnel/shared";
 import {
   LIMITS,
   PROTOCOL_FEATURES,
@@ -15,8 +24,6 @@ import {
 } from "@runnel/shared";
 import type { Device, Right } from "../auth/registry-file.ts";
 import { type DeviceRegistry, type Joined, mustNotBeRevoked, rightOn } from "../auth/device-registry.ts";
-import type { FailedLogins } from "../auth/failed-logins.ts";
-import type { FailedTries } from "../auth/failed-tries.ts";
 
 export interface HandshakeDeps {
   link: Link;
@@ -26,7 +33,7 @@ export interface HandshakeDeps {
    * server's user.
    */
   devices: DeviceRegistry | undefined;
-  failedLogins: FailedLogins;
+  failedLogins: FailedTriesByAddress;
   cutOffs: Pick<FailedTries, "waitMs">;
   /** Software of this server. */
   software: string;

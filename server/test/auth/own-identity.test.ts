@@ -9,11 +9,12 @@ import {
   SimulatedClock,
   SimulatedDisk,
   fingerprintOf,
+  givenIdentity,
   ownIdentity,
   readWhole,
   replaceWhole,
+  vouchesForItself,
 } from "@runnel/shared";
-import { givenIdentity, vouchesForItself } from "../../src/auth/given-identity.ts";
 import { newAuthority, signedBy } from "./certificates.ts";
 
 let disk: SimulatedDisk;

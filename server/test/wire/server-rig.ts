@@ -18,6 +18,8 @@ import {
   FEED_FROM_SERVER,
   FETCH_ITEM,
   FIND_ITEMS,
+  FailedTries,
+  FailedTriesByAddress,
   RunnelError,
   SeededRandom,
   SimulatedLink,
@@ -32,8 +34,6 @@ import {
 } from "@runnel/shared";
 import type { AuditLog } from "../../src/audit/audit-log.ts";
 import type { DeviceRegistry } from "../../src/auth/device-registry.ts";
-import { FailedLogins } from "../../src/auth/failed-logins.ts";
-import { FailedTries } from "../../src/auth/failed-tries.ts";
 import type { Volume } from "../../src/volume/volume.ts";
 import { ConnectionHandler } from "../../src/wire/connection-handler.ts";
 import { VolumeRig } from "../volume/volume-rig.ts";
@@ -59,7 +59,7 @@ export class ServerRig {
   readonly handlers = new Set<ConnectionHandler>();
   /** With those that ended while something that they were asked for was under way. */
   readonly present = new Set<ConnectionHandler>();
-  readonly failedLogins: FailedLogins;
+  readonly failedLogins: FailedTriesByAddress;
   readonly cutOffs: FailedTries;
   readonly attaches: FailedTries;
   /** Volumes that the server has besides "docs". */
@@ -75,7 +75,10 @@ export class ServerRig {
 
   constructor(rig: VolumeRig) {
     this.rig = rig;
-    this.failedLogins = new FailedLogins(rig.clock);
+    this.failedLogins = new FailedTriesByAddress(rig.clock, {
+      atOnce: LIMITS.failedLogins,
+      refillMs: TIMING.loginRefillMs,
+    });
     this.cutOffs = new FailedTries(rig.clock, { atOnce: LIMITS.cutOffs, refillMs: TIMING.cutOffRefillMs });
     this.attaches = new FailedTries(rig.clock, { atOnce: LIMITS.deviceAttaches, refillMs: TIMING.attachRefillMs });
   }

@@ -3,7 +3,7 @@
 import type { Server as HttpServer } from "node:http";
 import { type Server, type Socket, createServer } from "node:net";
 import { TIMING } from "../limits.ts";
-import type { Crowd } from "./crowd.ts";
+import type { Crowd } from "../admission/crowd.ts";
 
 /** ContentType.handshake (RFC 8446 §5.1); no HTTP method begins so. */
 const TLS_HANDSHAKE = 22;

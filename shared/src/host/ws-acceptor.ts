@@ -11,9 +11,10 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
 import { WebSocketServer } from "ws";
-import { RunnelError, fromSystemError } from "../errors.ts";
+import { RunnelError } from "../errors.ts";
 import { LIMITS, TIMING } from "../limits.ts";
-import { Crowd } from "./crowd.ts";
+import { Crowd } from "../admission/crowd.ts";
+import { cannotListen } from "./cannot-listen.ts";
 import { type Doors, frontDoor } from "./front-door.ts";
 import type { Acceptor, Link, Listener } from "./link.ts";
 import { NONCE_HEADER, PROOF_HEADER, meet } from "./local/local-proof.ts";
@@ -228,15 +229,3 @@ function faultOf({ headers }: IncomingMessage, hasTls: boolean): { status: numbe
 /** Headers that an opening request of a program needs (RFC 6455 §4.1), and those that libraries add. */
 const PLAIN_HEADERS =
   /^(host|connection|upgrade|user-agent|accept|accept-encoding|pragma|cache-control|runnel-nonce|sec-websocket-(key|version|protocol|extensions))$/;
-
-function cannotListen(host: string, port: number, cause: Error): RunnelError {
-  const code = (cause as { code?: unknown }).code;
-  if (code === "EADDRINUSE") {
-    const sentence = `Port ${port} on ${host} is in use by another program: choose another port, or stop that program.`;
-    return new RunnelError("Busy", "listen", sentence, { cause });
-  }
-  if (code === "EACCES") {
-    return new RunnelError("Denied", "listen", `Port ${port} needs more rights: choose one above 1023.`, { cause });
-  }
-  return fromSystemError(cause, "listen");
-}

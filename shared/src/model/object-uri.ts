@@ -15,6 +15,7 @@ export interface ObjectUri {
 /** Bounds of a URI: what a command line or a line of a mail takes, and no more places than a person would try. */
 export const OBJECT_URI_LIMITS = { characters: 4096, hints: 8, hintCharacters: 1024 } as const;
 
+const SHOWN_MAX = 120;
 const SCHEME = "runnel:";
 const OID = /^[0-9a-f]{64}$/;
 /** Canonical decimals: one text for each number. */
@@ -40,20 +41,22 @@ export function formatObjectUri({ oid, sizeBytes, hints }: ObjectUri): string {
 
 /** Reads one that may come from anybody. @throws RunnelError Invalid, naming what is wrong with it. */
 export function parseObjectUri(text: string): ObjectUri {
-  if (!isObjectUri(text)) throw wrong('It does not begin with "runnel:".');
+  if (!isObjectUri(text)) throw wrong(`${quoted(text)} does not begin with "runnel:".`);
   if (text.length > OBJECT_URI_LIMITS.characters)
     throw wrong(`It has more than ${OBJECT_URI_LIMITS.characters} characters.`);
   const [oid = "", query, ...rest] = text.slice(SCHEME.length).split("?");
-  if (!isOid(oid)) throw wrong("Its OID is not 64 hexadecimal digits in lower case.");
-  if (query === undefined || rest.length > 0) throw wrong("It has no size, or more than one question mark.");
+  if (!isOid(oid)) throw wrong(`Its OID ${quoted(oid)} is not 64 hexadecimal digits in lower case.`);
+  if (query === undefined) throw wrong("It has no size.");
+  if (rest.length > 0) throw wrong("It has more than one question mark.");
   let sizeBytes: number | undefined;
   const hints: string[] = [];
   for (const field of query.split("&")) {
     const [name, value = "", ...more] = field.split("=");
-    if (more.length > 0 || !VALUE.test(value)) throw wrong("A field of it is not NAME=VALUE, percent-encoded.");
+    if (more.length > 0 || !VALUE.test(value))
+      throw wrong(`Its field ${quoted(field)} is not NAME=VALUE, percent-encoded.`);
     if (name === "size" && sizeBytes === undefined) sizeBytes = sizeOf(value);
     else if (name === "hint") hints.push(hintOf(value));
-    else throw wrong(name === "size" ? "It has two sizes." : "It has a field that is neither size nor hint.");
+    else throw wrong(name === "size" ? "It has two sizes." : `Its field ${quoted(field)} is neither size nor hint.`);
   }
   if (sizeBytes === undefined) throw wrong("It has no size.");
   if (hints.length > OBJECT_URI_LIMITS.hints) throw wrong(`It has more than ${OBJECT_URI_LIMITS.hints} hints.`);
@@ -62,7 +65,7 @@ export function parseObjectUri(text: string): ObjectUri {
 
 function sizeOf(value: string): number {
   const sizeBytes = SIZE.test(value) ? Number(value) : Infinity;
-  if (sizeBytes > LIMITS.fileBytes) throw wrong(`Its size is no number up to ${LIMITS.fileBytes}.`);
+  if (sizeBytes > LIMITS.fileBytes) throw wrong(`Its size ${quoted(value)} is no number up to ${LIMITS.fileBytes}.`);
   return sizeBytes;
 }
 
@@ -71,11 +74,16 @@ function hintOf(value: string): string {
   try {
     hint = decodeURIComponent(value);
   } catch {
-    throw wrong("A hint of it is no UTF-8.");
+    throw wrong(`Its hint ${quoted(value)} is no UTF-8.`);
   }
   if (hint.length > OBJECT_URI_LIMITS.hintCharacters || !HINT.test(hint) || /\p{Cc}/u.test(hint))
-    throw wrong("A hint of it is not wss://HOST:PORT/VOLUME.");
+    throw wrong(`Its hint ${quoted(hint)} is not wss://HOST:PORT/VOLUME.`);
   return hint;
+}
+
+/** Whatever it is: of a long one its ends. */
+function quoted(text: string): string {
+  return `"${text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX / 2)}…${text.slice(-SHOWN_MAX / 4)}` : text}"`;
 }
 
 function wrong(why: string): RunnelError {

@@ -6,7 +6,7 @@ import type { Hono } from "hono";
 import type { WsCarrier } from "../calls/ws-carrier.ts";
 import type { Clock } from "../host/clock.ts";
 import { callUpgrades } from "../host/call-upgrades.ts";
-import { Crowd } from "../host/crowd.ts";
+import { Crowd } from "../admission/crowd.ts";
 import type { Download } from "./downloads.ts";
 import { pathFault, refuse, refuseUpgrade } from "./host/refuse.ts";
 import { PAGE_LIMITS } from "./page-limits.ts";

@@ -12,6 +12,7 @@ import {
   digestKey,
   isRunnelError,
 } from "@runnel/shared";
+import { openNamedFolder } from "../control/open-named-folder.ts";
 import { FolderSource } from "../supply/folder-source.ts";
 import { SqliteSupplyIndex } from "../supply/sqlite-supply-index.ts";
 import { decodeInventory, encodeInventory, hasKey, type Inventory, INVENTORY_BYTES_MAX } from "./inventory.ts";
@@ -52,7 +53,7 @@ export class Stick implements AsyncDisposable {
 
   /** Makes its folders where they are missing, and removes what an earlier write left unfinished, if it `writes`. */
   static async open(path: string, deps: StickDeps, signal: AbortSignal, writes: boolean): Promise<Stick> {
-    const root = await onStick(path, () => deps.disk.openRoot(path), "NotFound");
+    const root = await onStick(path, () => openNamedFolder(deps.disk, path), "NotFound");
     let index: SqliteSupplyIndex | undefined;
     try {
       await onStick(path, () => (writes ? makeFolders(root) : mustBeStick(root)), "NotFound");
@@ -112,7 +113,7 @@ export class Stick implements AsyncDisposable {
     }
     const missing = devices?.find((device) => !found.some((each) => each.device === device));
     if (missing === undefined) return found;
-    const sentence = `${missing} has left no list on ${this.path}. Run there first: runnel carry in DIR`;
+    const sentence = `"${missing}" has left no list on ${this.path}. Run there first: runnel carry in DIR`;
     throw new RunnelError("NotFound", "carry out", sentence);
   }
 

@@ -1,5 +1,6 @@
 // A drive's colleagues: other devices that use the same volume, with which it shares what is in its cache (C2Cfs). Off
-// until a person wants it; nothing is given away while the drive is paused, nor asked while the line is metered.
+// until a person wants it; nothing is given away while the drive is paused, nor asked while somebody calls the line
+// metered.
 import { type Clock, type Dialer, type Executor, isRunnelError } from "@runnel/shared";
 import type { Cache } from "../cache/cache.ts";
 import type { Following, LineCost } from "../control/host/line-cost/line-cost.ts";

@@ -6,10 +6,13 @@ import {
   type Clock,
   Crowd,
   type Executor,
+  FailedTries,
+  FailedTriesByAddress,
   LIMITS,
   type Link,
   type Listener,
   RunnelError,
+  TIMING,
   type TlsIdentity,
   WsAcceptor,
   isLoopback,
@@ -35,12 +38,18 @@ export class ColleagueDoor {
   readonly #offers = new Set<Offer>();
   readonly #incoming = new Set<IncomingColleague>();
   readonly #unauthenticated = new Crowd(LIMITS.colleagueConnections);
+  readonly #failedTickets: FailedTriesByAddress;
+  readonly #cutOffs: FailedTries;
   #listener: Promise<Listener> | undefined;
   /** Opening and closing come one after another. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(deps: DoorDeps) {
     this.#deps = deps;
+    const { failedTickets, cutOffs } = LIMITS;
+    const { ticketRefillMs, cutOffRefillMs } = TIMING;
+    this.#failedTickets = new FailedTriesByAddress(deps.clock, { atOnce: failedTickets, refillMs: ticketRefillMs });
+    this.#cutOffs = new FailedTries(deps.clock, { atOnce: cutOffs, refillMs: cutOffRefillMs });
   }
 
   /** Lets colleagues have what is offered. Resolves to the port. @throws as an Acceptor, ownIdentity. */
@@ -104,9 +113,11 @@ export class ColleagueDoor {
       executor,
       software,
       offers: () => this.#offers,
+      failedTickets: this.#failedTickets,
+      cutOffs: this.#cutOffs,
       admitted: () => {
         leave();
-        this.#boundDevice(incoming.key);
+        this.#boundAdmitted(incoming.key);
       },
       ended: () => {
         leave();
@@ -116,12 +127,14 @@ export class ColleagueDoor {
     this.#incoming.add(incoming);
   }
 
-  /** A device that has shown tickets takes no more than its share of the connections. */
-  #boundDevice(key: Uint8Array | undefined): void {
-    if (key === undefined) return;
-    const its = [...this.#incoming].filter((one) => one.isAdmitted && one.key && textOf(one.key) === textOf(key));
-    if (its.length <= LIMITS.deviceColleagueConnections) return;
-    its[0]?.close(new RunnelError("Busy", "getChunks", "The device has too many connections."));
+  /** A device that has shown tickets takes no more than its share of the connections, and all take no more than fit. */
+  #boundAdmitted(key: Uint8Array | undefined): void {
+    const admitted = [...this.#incoming].filter((one) => one.isAdmitted);
+    const its = admitted.filter((one) => key && one.key && textOf(one.key) === textOf(key));
+    if (its.length > LIMITS.deviceColleagueConnections)
+      its[0]?.close(new RunnelError("Busy", "getChunks", "The device has too many connections."));
+    else if (admitted.length > LIMITS.admittedColleagueConnections)
+      admitted[0]?.close(new RunnelError("Busy", "getChunks", "Too many connections of devices are open."));
   }
 
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -132,7 +145,9 @@ export class ColleagueDoor {
 }
 
 function acceptorOf(identity: TlsIdentity): Acceptor {
-  const room = { connections: 2 * LIMITS.colleagueConnections, unopened: LIMITS.colleagueConnections };
+  const { colleagueConnections: unopened, admittedColleagueConnections: admitted } = LIMITS;
+  // Silent ones, also those that are closed and not gone yet, leave places for the others.
+  const room = { connections: 4 * unopened + admitted, unopened };
   return new WsAcceptor({ identity: () => identity, asksForKeys: true }, room);
 }
 

@@ -1,10 +1,13 @@
 // A colleague's connection to this device. Until it has shown a ticket it may say as little as a stranger may to a
-// server (W73), and it never gets more than the version of its ticket (W197).
+// server (W73), and it never gets more than the version of its ticket (W197). Who shows tickets that are none, or is
+// closed for what it says, may so a few times only (W212).
 import {
   type Channel,
   type Clock,
   Connection,
   type Executor,
+  type FailedTries,
+  type FailedTriesByAddress,
   GET_CHUNKS,
   LIMITS,
   type Link,
@@ -15,10 +18,11 @@ import {
   TIMING,
   check,
   checkRequest,
+  isRunnelError,
   spansFrom,
   ticketDenied,
 } from "@runnel/shared";
-import type { Offer } from "./offer.ts";
+import { type Offer, textOf } from "./offer.ts";
 
 export interface IncomingColleagueDeps {
   link: Link;
@@ -27,6 +31,9 @@ export interface IncomingColleagueDeps {
   software: string;
   /** Offers of all drives. */
   offers(): Iterable<Offer>;
+  /** Tickets that were none, of all connections, and connections of a key that were closed for what they said. */
+  failedTickets: FailedTriesByAddress;
+  cutOffs: FailedTries;
   /** It has shown a ticket. */
   admitted(): void;
   ended(): void;
@@ -61,8 +68,11 @@ export class IncomingColleague {
       mayHoldBulk: (bytes) => bytes === 0,
       takesBulk: () => false,
       opened: (channel, operation, request) => this.#opened(channel, operation, request),
-      closed: () => {
+      closed: (error) => {
         timer.cancel();
+        const { key } = this;
+        if (this.#isAdmitted && key !== undefined && isRunnelError(error, "Invalid", "TooLarge"))
+          deps.cutOffs.failed(textOf(key));
         deps.ended();
       },
     });
@@ -139,21 +149,37 @@ export class IncomingColleague {
     channel.end();
   }
 
-  /** @throws Denied with what the last drive says of it. */
+  /** @throws Denied with what the last drive says of it; Busy, and closes, when too many were none. */
   #offerFor(ticket: Uint8Array): { offer: Offer; good: Ticket } {
-    let why: unknown = ticketDenied("Nothing is given away here now.");
+    let why: unknown;
     for (const offer of this.#deps.offers()) {
+      // The ticket of a drive that rests may be a good one.
+      if (!offer.isOpen) continue;
       try {
         return { offer, good: offer.ticketFor(ticket, this.key) };
       } catch (error) {
         why = error;
       }
     }
+    if (why === undefined) throw ticketDenied("Nothing is given away here now.");
+    const { failedTickets, link } = this.#deps;
+    const retryAfterMs = failedTickets.waitMs(link.remoteAddress);
+    failedTickets.failed(link.remoteAddress);
+    if (retryAfterMs > 0) throw this.#closeBusy("Too many tickets of this address were none.", retryAfterMs);
     throw why;
   }
 
+  #closeBusy(sentence: string, retryAfterMs: number): RunnelError {
+    const error = new RunnelError("Busy", "getChunks", sentence, { detail: { retryAfterMs } });
+    this.close(error);
+    return error;
+  }
+
+  /** @throws Busy, and closes, when connections of its key were closed too often for what they said. */
   #admit(): void {
     if (this.#isAdmitted) return;
+    const retryAfterMs = this.key === undefined ? 0 : this.#deps.cutOffs.waitMs(textOf(this.key));
+    if (retryAfterMs > 0) throw this.#closeBusy("This device said too often what no colleague may say.", retryAfterMs);
     this.#isAdmitted = true;
     this.#grace[Symbol.dispose]();
     this.#deps.link.limit(undefined);

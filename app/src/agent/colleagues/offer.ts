@@ -54,6 +54,11 @@ export class Offer {
     return this.#deps.limit;
   }
 
+  /** Says whether a ticket of anybody is taken now. */
+  get isOpen(): boolean {
+    return this.#ticketKey !== undefined && this.#deps.isOpen();
+  }
+
   /** The server has answered an announce. `nowMs`: its clock. */
   trust(epoch: string, ticketKey: Uint8Array, nowMs: number): void {
     // Keys are of one opening of the volume: who was shut out before has no ticket of this one.

@@ -2,7 +2,7 @@
 // that knows this device. Of what goes into a volume only the chunks that it lacks are sent, and of what comes from
 // another volume only those are fetched.
 import { basename } from "node:path";
-import { type FileType, LIMITS, RunnelError } from "@runnel/shared";
+import { type FileType, LIMITS, RunnelError, isWithin } from "@runnel/shared";
 import { type LocalFiles, pathIn } from "./local-files.ts";
 import type { FileFacts, FileSource, NamedFile, VolumeFiles } from "./volume-files.ts";
 
@@ -16,6 +16,8 @@ export interface CopyEnd {
   open(path: string): Promise<FileSource>;
   write(path: string, source: FileSource, signal: AbortSignal): Promise<void>;
   join(folder: string, name: string): string;
+  /** Says whether a folder is a drive: what is in it is copied by its own path only. Left out: none is. */
+  isDrive?(path: string): Promise<boolean>;
 }
 
 export interface CopyPlace {
@@ -28,7 +30,7 @@ export interface Copied {
   files: number;
   folders: number;
   bytes: number;
-  /** Paths of what is neither file nor folder. */
+  /** Paths of what is neither file nor folder, and of drives within a folder of this computer. */
   skipped: string[];
 }
 
@@ -43,12 +45,17 @@ interface CopyOptions {
 const SKIPPED_MAX = 1000;
 const WINDOW_BYTES = 4 * 1024 * 1024;
 
-export function localEnd(local: LocalFiles): CopyEnd {
+/** `isDrive`: an agent that went into its own drive by the kernel would wait for itself. */
+export function localEnd(local: LocalFiles, isDrive: (path: string) => Promise<boolean>): CopyEnd {
   return {
     id: "",
     find: (path) => local.find(path),
     list: (path) => local.list(path),
-    makeFolder: (path) => local.makeFolder(path),
+    makeFolder: async (path) => {
+      if (!(await isDrive(path))) return local.makeFolder(path);
+      throw new RunnelError("Invalid", "copy", `${path} is a drive. Copy into it by its own path.`);
+    },
+    isDrive,
     open: (path) => local.open(path),
     write: async (path, source, signal) => {
       const { mtimeNs, mode } = source;
@@ -111,8 +118,8 @@ export async function copyTree(from: CopyPlace, to: CopyPlace, options: CopyOpti
   if (facts.type === "folder" && !options.isRecursive)
     throw new RunnelError("IsFolder", "copy", `${from.path || from.end.id} is a folder. Copy it with -r.`);
   const target = await targetOf(from, to, facts);
-  const isWithin = target.path === from.path || target.path.startsWith(from.path === "" ? "" : `${from.path}/`);
-  if (from.end.id === to.end.id && isWithin)
+  // "" is all of a volume.
+  if (from.end.id === to.end.id && (from.path === "" || isWithin(target.path, from.path)))
     throw new RunnelError("Invalid", "copy", `${from.path || from.end.id} cannot be copied into itself.`);
   const copy = new TreeCopy(from.end, to.end, options);
   await copy.copy({ ...facts, from: from.path, to: target.path, depth: 0 });
@@ -158,6 +165,7 @@ class TreeCopy {
       this.copied.files++;
       this.copied.bytes += sizeBytes;
     } else if (type === "folder") {
+      if (depth > 0 && (await this.#from.isDrive?.(from)) === true) return this.#skip(from);
       if (depth > LIMITS.depth) throw new RunnelError("BadName", "copy", `${from} lies too deep.`);
       await this.#to.makeFolder(to);
       this.copied.folders++;
@@ -165,6 +173,10 @@ class TreeCopy {
         const next = { from: this.#from.join(from, entry.name), to: this.#to.join(to, entry.name), depth: depth + 1 };
         await this.copy({ ...entry, ...next });
       }
-    } else if (this.copied.skipped.length < SKIPPED_MAX) this.copied.skipped.push(from);
+    } else this.#skip(from);
+  }
+
+  #skip(path: string): void {
+    if (this.copied.skipped.length < SKIPPED_MAX) this.copied.skipped.push(path);
   }
 }

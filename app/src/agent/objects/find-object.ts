@@ -91,8 +91,10 @@ export async function placeOf(agent: Agent, operation: string, asked: string): P
     return inVolume(await agent.volumes.use(url), path);
   }
   const { path, runnelMount } = await agent.resolve(asked);
-  if (runnelMount === undefined)
-    return { end: localEnd(await agent.localFiles()), path, [Symbol.asyncDispose]: async () => undefined };
+  if (runnelMount === undefined) {
+    const isDrive = async (folder: string): Promise<boolean> => (await agent.resolve(folder)).runnelMount !== undefined;
+    return { end: localEnd(await agent.localFiles(), isDrive), path, [Symbol.asyncDispose]: async () => undefined };
+  }
   const located = await agent.locate(operation, asked);
   return inVolume(await agent.volumes.use(located.mount.settings.url), located.path);
 }
@@ -110,7 +112,7 @@ async function inVolume(used: UsedVolume, path: string): Promise<CopyPlace & Asy
 
 /** @throws Invalid. */
 export function splitUrl(asked: string): { url: string; path: string } {
-  const [, server = "", volume = "", rest = ""] = /^([a-z]+:\/\/[^/]*)\/([^/]*)(.*)$/i.exec(asked) ?? [];
+  const [, server = asked, volume = "", rest = ""] = /^([a-z]+:\/\/[^/]*)\/([^/]*)(.*)$/i.exec(asked) ?? [];
   const names = rest.split("/").filter((name) => name !== "");
   let path: string;
   try {
@@ -125,5 +127,5 @@ export function splitUrl(asked: string): { url: string; path: string } {
       "read a URL",
       `"${asked}" is no path in a volume. Write wss://HOST:PORT/VOLUME/PATH.`,
     );
-  return { url: volumeUrl(`${server}/${volume}`), path };
+  return { url: volumeUrl(volume === "" ? asked : `${server}/${volume}`), path };
 }

@@ -3,7 +3,8 @@
 // oxlint-disable-next-line no-restricted-imports -- names of temporary files
 import { randomBytes } from "node:crypto";
 import { basename, dirname, join } from "node:path";
-import { type Disk, type DiskFile, type DiskRoot, RunnelError, fromSystemError, isRunnelError } from "@runnel/shared";
+import { type Disk, type DiskFile, type DiskRoot, RunnelError, isRunnelError } from "@runnel/shared";
+import { openNamedFolder } from "../control/open-named-folder.ts";
 import type { FileFacts, FileSource, NamedFile } from "./volume-files.ts";
 
 const TEMPORARY_MODE = 0o600;
@@ -47,7 +48,7 @@ export class LocalFiles {
     const facts = await this.find(path);
     if (facts === undefined) throw new RunnelError("NotFound", "open", `There is no ${path}.`);
     if (facts.type === "folder") throw new RunnelError("IsFolder", "open", `${path} is a folder.`);
-    if (facts.type !== "file") throw new RunnelError("Unsupported", "open", `${path} is a ${facts.type}, not a file.`);
+    if (facts.type !== "file") throw new RunnelError("Unsupported", "open", `${path} is neither file nor folder.`);
     const file = await this.#in(path, (root, name) => root.open(name, "read"));
     try {
       const { sizeBytes, mtimeNs, ctimeNs, mode } = await file.stat();
@@ -93,13 +94,8 @@ export class LocalFiles {
   }
 
   async #open(folder: string): Promise<{ root: DiskRoot } & AsyncDisposable> {
-    try {
-      const root = await this.#disk.openRoot(folder);
-      return { root, [Symbol.asyncDispose]: () => root.close() };
-    } catch (error) {
-      const { kind } = fromSystemError(error, "open");
-      throw new RunnelError(kind, "open", `The folder ${folder} cannot be opened (${kind}).`, { cause: error });
-    }
+    const root = await openNamedFolder(this.#disk, folder);
+    return { root, [Symbol.asyncDispose]: () => root.close() };
   }
 
   async #in<T>(path: string, work: (root: DiskRoot, name: string) => Promise<T>): Promise<T> {

@@ -14,6 +14,7 @@ import {
 } from "@runnel/shared";
 import type { ChunkSource } from "../transfer/sources/chunk-source.ts";
 import { SUPPLY_LIMITS, SupplyWatch } from "@runnel/shared/supply";
+import { openNamedFolder } from "../control/open-named-folder.ts";
 import { SupplyList } from "./supply-list.ts";
 import type { SuppliesOfAgent, SupplyStatus } from "./supply-status.ts";
 import { FolderSource } from "./folder-source.ts";
@@ -150,8 +151,8 @@ export class Supplies implements SuppliesOfAgent {
     for (const [add, added] of this.#drives) if (!added.has(supply.path)) added.set(supply.path, add(supply.folder));
   }
 
-  async #openRoot(path: string): Promise<DiskRoot> {
-    return this.#deps.disk.openRoot(path);
+  #openRoot(path: string): Promise<DiskRoot> {
+    return openNamedFolder(this.#deps.disk, path);
   }
 
   async #turn(): Promise<() => void> {

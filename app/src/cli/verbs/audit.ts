@@ -156,13 +156,13 @@ export function parseTime(typed: string | undefined, clock: Pick<Clock, "wallNs"
   if (/^\d+[mhd]$/.test(typed)) return Number(clock.wallNs() / 1_000_000n) - parseDuration(typed);
   const ms = parseDate(typed);
   if (ms !== undefined) return ms;
-  throw invalid(`${typed} is no time. Write 2026-11-24, 2026-11-24T18:00, or so long ago: 24h.`);
+  throw invalid(`"${typed}" is no time. Write 2026-11-24, 2026-11-24T18:00, or so long ago: 24h.`);
 }
 
 function parseLimit(typed: string): number {
   const limit = Number(typed);
   if (/^\d+$/.test(typed) && limit >= 1 && limit <= LIMIT_MAX) return limit;
-  throw invalid(`${typed} is no count of entries. Write one from 1 to ${LIMIT_MAX}: ${LIMIT_DEFAULT}.`);
+  throw invalid(`"${typed}" is no count of entries. Write one from 1 to ${LIMIT_MAX}: ${LIMIT_DEFAULT}.`);
 }
 
 function invalid(sentence: string): RunnelError {

@@ -1,19 +1,18 @@
 // runnel mail-relay: an SMTP relay, in this process, that sends the bodies of mails through a volume, until a signal
 // ends it.
 import { join } from "node:path";
-import { LIMITS, RealClock, RunnelError, isLoopback } from "@runnel/shared/base";
+import { LIMITS, RealClock, RunnelError, givenAuthorities, givenIdentity, isLoopback } from "@runnel/shared/base";
 import type { Command } from "commander";
 import { AgentHome } from "../../agent/control/index.ts";
 import { volumeUrl } from "../../agent/control/volume-url.ts";
 import type { MailEvent } from "../../mail/transaction.ts";
 import { parseDuration } from "../duration.ts";
 import { endOfService } from "../end-of-service.ts";
-import { readText } from "../host/text-file.ts";
 import type { Output } from "../output.ts";
 import { printable } from "../printable.ts";
 import { parseSize } from "../size.ts";
 import { addVerb } from "../verb.ts";
-import { parseListen } from "./serve.ts";
+import { parseListen, hostAndPort } from "./serve.ts";
 
 const LISTEN_DEFAULT = "127.0.0.1:10025";
 /** Postfix keeps a mail for 5 days; what is put longer ago is put anew. */
@@ -64,45 +63,33 @@ export function addMailRelay(program: Command, output: Output): void {
 }
 
 async function relay(options: RelayOptions, output: Output): Promise<void> {
-  const listen = parseListen(options.listen);
-  const next = parseListen(options.next);
-  const { cert, key, allow = [] } = options;
-  if ((cert === undefined) !== (key === undefined)) throw invalid("--cert and --key go together. Name both files.");
-  if (allow.length === 0 && !isLoopback(listen.host))
-    throw invalid("Beyond loopback anybody could send mails. Say who may: --allow 192.0.2.7");
-  const mailBytesMax = parseSize(options.size);
-  if (mailBytesMax === 0 || mailBytesMax > LIMITS.mailBytes)
-    throw invalid(`A mail has up to ${LIMITS.mailBytes} bytes. Write a size from 1 to 1G: ${SIZE_DEFAULT}.`);
-  const tls =
-    cert === undefined || key === undefined
-      ? {}
-      : { tls: { cert: await readText(cert, "The certificate"), key: await readText(key, "The key") } };
-  const { nextCa } = options;
-  const authorities =
-    nextCa === undefined ? {} : { authorities: await readText(nextCa, "The authorities' certificates") };
+  const { allowedList, listenForMail } = await import("../../mail/host/listen.ts");
+  const asked = await readOptions(options);
+  const { listen, next, allow, lifeMs, tls, authorities } = asked;
+  allowedList(allow);
 
-  const home = new AgentHome();
-  home.make();
   const ended = endOfService();
-  const [{ AgentVolume }, { dialNextHop }, { listenForMail }, { openSpool }] = await Promise.all([
+  const [{ AgentVolume }, { dialNextHop }, { openSpool }] = await Promise.all([
     import("../../mail/host/agent-volume.ts"),
     import("../../mail/host/dial-next-hop.ts"),
-    import("../../mail/host/listen.ts"),
     import("../../mail/host/spool.ts"),
   ]);
   const clock = new RealClock();
-  const volume = new AgentVolume({ url: options.to, lifeMs: parseDuration(options.for), withinMs: VOLUME_MS }, clock);
+  const volume = new AgentVolume({ url: options.to, lifeMs, withinMs: VOLUME_MS }, clock);
   const spool = Promise.withResolvers<Awaited<ReturnType<typeof openSpool>>>();
+  const hop = { ...next, ...authorities, answerMs: ANSWER_MS, mailAnswerMs: MAIL_ANSWER_MS };
   const listener = await listenForMail(
     { ...listen, ...tls, allowed: [...LOOPBACK, ...allow], silenceMs: 2 * MAIL_ANSWER_MS },
     {
       volume,
-      connect: () => dialNextHop({ ...next, ...authorities, answerMs: ANSWER_MS, mailAnswerMs: MAIL_ANSWER_MS }, clock),
+      connect: () => dialNextHop(hop, clock),
       openFiles: async () => (await spool.promise)(),
       say: (event) => console.error(printable(describe(event))),
     },
-    { smallestBytes: parseSize(options.smallest), mailBytesMax },
+    asked,
   );
+  const home = new AgentHome();
+  home.make();
   // This process alone listens here: the folder is its own.
   const place = `${listen.host}-${listener.port}`.replaceAll(/[^\w.-]/g, "_");
   spool.resolve(await openSpool(join(home.mailFolder, place)));
@@ -112,6 +99,30 @@ async function relay(options: RelayOptions, output: Output): Promise<void> {
   ]);
   await ended;
   await listener.close();
+}
+
+/** Reads and checks all that was typed, before anything is made or listened to. @throws RunnelError */
+async function readOptions(options: RelayOptions) {
+  const listen = parseListen(options.listen);
+  const next = hostAndPort(options.next);
+  if (next === undefined || next.port === 0)
+    throw invalid(`"${options.next}" is no next hop. Write HOST:PORT: example.net:25.`);
+  const { cert, key, nextCa, allow = [] } = options;
+  if ((cert === undefined) !== (key === undefined)) throw invalid("--cert and --key go together. Name both files.");
+  if (allow.length === 0 && !isLoopback(listen.host))
+    throw invalid(`Anybody could send mails at ${options.listen}. Say who may: --allow 192.0.2.7`);
+  const mailBytesMax = parseSize(options.size);
+  if (mailBytesMax === 0 || mailBytesMax > LIMITS.mailBytes)
+    throw invalid(`A mail has up to ${LIMITS.mailBytes} bytes, not ${options.size}. Write a size from 1 to 1G.`);
+  const smallestBytes = parseSize(options.smallest);
+  const lifeMs = parseDuration(options.for);
+  const own = cert === undefined || key === undefined ? undefined : await givenIdentity(cert, key);
+  const authorities = nextCa === undefined ? {} : { authorities: await givenAuthorities(nextCa) };
+  const { isOwnPlace } = await import("../../mail/host/own-next-hop.ts");
+  if (await isOwnPlace(next, listen))
+    throw invalid(`${options.next} is this relay: its mails would go round. Name the next mail server with --next.`);
+  const tls = own === undefined ? {} : { tls: { cert: own.certificate, key: own.key } };
+  return { listen, next, allow, mailBytesMax, smallestBytes, lifeMs, tls, authorities };
 }
 
 function describe({ way, sizeBytes, sentBytes, reply, problem }: MailEvent): string {

@@ -183,7 +183,7 @@ export function parseVolumes(typed: readonly string[]): VolumeSettings[] {
   return typed.map((text) => {
     const [, name, folder] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
     if (name === undefined || folder === undefined)
-      throw invalid(`${text} names no volume. Write NAME=FOLDER: docs=/srv/docs.`);
+      throw invalid(`"${text}" names no volume. Write NAME=FOLDER: docs=/srv/docs.`);
     return { name, folder: absolutePath(folder) };
   });
 }
@@ -193,27 +193,34 @@ export function parseNetworks(typed: readonly string[]): NetworkSettings[] {
   return typed.map((text) => {
     const [, name, ranges] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
     if (name === undefined || ranges === undefined)
-      throw invalid(`${text} names no network. Write NAME=ADDRESS/BITS: berlin=10.1.0.0/16.`);
+      throw invalid(`"${text}" names no network. Write NAME=ADDRESS/BITS: berlin=10.1.0.0/16.`);
     return { name, ranges: ranges.split(",") };
   });
 }
 
 /** HOST:PORT, an IPv6 address in brackets. @throws RunnelError Invalid */
-export function parseListen(typed: string): { host: string; port: number } {
-  const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(typed) ?? [];
+export function parseListen(typed: string): Place {
+  return hostAndPort(typed) ?? fail(`"${typed}" is not a place to listen. Write HOST:PORT: ${LISTEN_DEFAULT}.`);
+}
+
+export interface Place {
+  host: string;
+  port: number;
+}
+
+/** HOST:PORT, an IPv6 address in brackets; undefined for anything else. */
+export function hostAndPort(typed: string): Place | undefined {
+  const [, bracketed, plain, digits] = /^(?:\[([^\]\s]+)\]|([^:[\]\s/@]+)):(\d{1,5})$/.exec(typed) ?? [];
   const host = bracketed ?? plain;
   const port = Number(digits);
-  if (host === undefined || !(port <= PORT_MAX)) {
-    throw invalid(`${typed} is not a place to listen. Write HOST:PORT: ${LISTEN_DEFAULT}.`);
-  }
-  return { host, port };
+  return host === undefined || port > PORT_MAX ? undefined : { host, port };
 }
 
 /** HOST or HOST:PORT each. @throws RunnelError Invalid */
 export function parseAddresses(typed: readonly string[]): readonly string[] {
   for (const text of typed)
     if (!/^(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i.test(text))
-      throw invalid(`${text} is not an address. Write HOST or HOST:PORT: files.example.org.`);
+      throw invalid(`"${text}" is not an address. Write HOST or HOST:PORT: files.example.org.`);
   return typed;
 }
 
@@ -221,7 +228,7 @@ export function parseAddresses(typed: readonly string[]): readonly string[] {
 export function parseTerm(typed: string): number {
   return (
     wholeNumber(typed, TERM_SECONDS_MAX) ??
-    fail(`${typed} is no lease term. Write whole seconds from 1 to ${TERM_SECONDS_MAX}: ${TERM_SECONDS_DEFAULT}.`)
+    fail(`"${typed}" is no lease term. Write whole seconds from 1 to ${TERM_SECONDS_MAX}: ${TERM_SECONDS_DEFAULT}.`)
   );
 }
 
@@ -229,7 +236,7 @@ export function parseTerm(typed: string): number {
 export function parseConnections(typed: string): number {
   return (
     wholeNumber(typed, CONNECTIONS_MAX) ??
-    fail(`${typed} is no count of connections. Write one from 1 to ${CONNECTIONS_MAX}: ${LIMITS.connections}.`)
+    fail(`"${typed}" is no count of connections. Write one from 1 to ${CONNECTIONS_MAX}: ${LIMITS.connections}.`)
   );
 }
 

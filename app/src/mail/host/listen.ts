@@ -1,7 +1,7 @@
 // SMTP from whoever sends mails to the relay: the kept library speaks it, a transaction answers.
 import { type AddressInfo, BlockList, isIPv6 } from "node:net";
 import type { Readable } from "node:stream";
-import { LIMITS, RunnelError, fromSystemError } from "@runnel/shared/base";
+import { LIMITS, RunnelError, addressRange, cannotListen } from "@runnel/shared/base";
 import { SMTPServer, type SMTPServerAddress, type SMTPServerError, type SMTPServerSession } from "smtp-server";
 import { type Parameters, type Reply, extensionLine, isPositive } from "../smtp-words.ts";
 import { Transaction, type RelayDeps, type RelaySettings } from "../transaction.ts";
@@ -27,7 +27,7 @@ export async function listenForMail(
   deps: RelayDeps,
   relay: RelaySettings,
 ): Promise<MailListener> {
-  const allowed = blockList(settings.allowed);
+  const allowed = allowedList(settings.allowed);
   const transactions = new Map<string, Transaction>();
   const of = (session: SMTPServerSession): Transaction => {
     let found = transactions.get(session.id);
@@ -73,7 +73,7 @@ export async function listenForMail(
   // Fails one connection, whose sender tries again.
   server.on("error", () => undefined);
   await new Promise<void>((resolve, reject) => {
-    server.server.once("error", (error) => reject(fromSystemError(error, "listen")));
+    server.server.once("error", (error) => reject(cannotListen(settings.host, settings.port, error)));
     server.listen(settings.port, settings.host, resolve);
   });
   const { port } = server.server.address() as AddressInfo;
@@ -109,18 +109,15 @@ function oneLine({ text }: Reply): string {
 }
 
 /** @throws RunnelError Invalid */
-function blockList(allowed: readonly string[]): BlockList {
+export function allowedList(allowed: readonly string[]): BlockList {
   const list = new BlockList();
   for (const each of allowed) {
-    const [address = "", bits] = each.split("/");
-    const family = isIPv6(address) ? "ipv6" : "ipv4";
-    try {
-      if (bits === undefined) list.addAddress(address, family);
-      else list.addSubnet(address, Number(bits), family);
-    } catch {
-      const sentence = `${each} is no address. Write ADDRESS or ADDRESS/BITS: 192.0.2.0/24.`;
+    const range = addressRange(each);
+    if (range === undefined) {
+      const sentence = `"${each}" is no address. Write ADDRESS or ADDRESS/BITS: 192.0.2.0/24.`;
       throw new RunnelError("Invalid", "read the command", sentence);
     }
+    list.addSubnet(range.address, range.bits, range.family);
   }
   return list;
 }

@@ -42,7 +42,7 @@ export const copy = agentVerb(copySchemas, {
         const result = await askAgent("copy", copySchemas, { from, to, isRecursive: recursive === true });
         output.result(result, () => [
           `Copied ${result.files} ${result.files === 1 ? "file" : "files"}, ${result.bytes} bytes.`,
-          ...result.skipped.map((path) => `Left out: ${printable(path)} is neither file nor folder.`),
+          ...result.skipped.map((path) => `Left out: ${printable(path)} is a drive, or neither file nor folder.`),
         ]);
       });
   },

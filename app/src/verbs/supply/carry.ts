@@ -25,7 +25,7 @@ const outSchemas = {
     /** Files and folders in drives; without any: what waits unsent in all of them. */
     paths: z.array(text).max(PATHS_MAX),
     /** Devices that it is for; left out: all that left a list on the stick. */
-    devices: z.array(z.string().max(DEVICE_CHARACTERS)).max(64).optional(),
+    devices: z.array(text).max(64).optional(),
   }),
   part: CarryProgress,
   gives: z.object({ carried: CarriedOut }),
@@ -72,8 +72,11 @@ export const carryOut = agentVerb(outSchemas, {
       .argument("[path...]", "out: files and folders in drives", appendPath)
       .option("--for <device>", "out: leave out what this device has, as it said with carry in", append)
       .action(async (way: "out" | "in", dir: string, paths: string[] = [], { for: devices }: { for?: string[] }) => {
-        if (way === "in" && (paths.length > 0 || devices !== undefined))
-          throw new RunnelError("Invalid", "carry in", "carry in takes in all that is current: name only the stick.");
+        if (way === "in" && (paths.length > 0 || devices !== undefined)) {
+          const more = paths[0] ?? `--for ${devices?.[0]}`;
+          const sentence = `carry in takes in all that is current. Name only the stick, without ${more}.`;
+          throw new RunnelError("Invalid", "carry in", sentence);
+        }
         await (way === "in" ? takeIn(output, dir) : writeOut(output, { dir, paths, devices }));
       });
   },

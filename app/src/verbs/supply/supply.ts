@@ -29,6 +29,7 @@ export const supply = agentVerb(schemas, {
       const sentence = `${path} lies in a drive, whose bytes come over the line. Name a folder of this computer or a stick.`;
       throw new RunnelError("Invalid", "supply", sentence);
     }
+    if (path === "/") throw new RunnelError("Invalid", "supply", "/ is all of this computer. Name a folder in it.");
     return { supplies: [await supplies.add(path)] };
   },
 

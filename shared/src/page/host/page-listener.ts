@@ -7,7 +7,7 @@ import { getRequestListener } from "@hono/node-server";
 import type { WsCarrier } from "../../calls/ws-carrier.ts";
 import { fromSystemError } from "../../errors.ts";
 import { callUpgrades } from "../../host/call-upgrades.ts";
-import { Crowd } from "../../host/crowd.ts";
+import { Crowd } from "../../admission/crowd.ts";
 import { PAGE_LIMITS } from "../page-limits.ts";
 import { loopbackPlace, requestFault } from "../request-guard.ts";
 import { pathFault, refuse, refuseUpgrade } from "./refuse.ts";

@@ -1,8 +1,9 @@
-// A key and a certificate that an administrator brings along: checked before anything listens with them.
+// A key and certificates that an administrator brings along: checked before anything listens with them. Links are
+// followed, as where certificates are renewed by moving one.
 import { X509Certificate, createPrivateKey } from "node:crypto";
-import type { TlsIdentity } from "@runnel/shared";
-import { RunnelError, fromSystemError } from "@runnel/shared";
-import { readText } from "../host/read-text.ts";
+import { readFile } from "node:fs/promises";
+import { RunnelError, fromSystemError } from "../../errors.ts";
+import type { TlsIdentity } from "./tls-identity.ts";
 
 /** @throws RunnelError with a sentence for a person. */
 export async function givenIdentity(certificatePath: string, keyPath: string): Promise<TlsIdentity> {
@@ -16,6 +17,15 @@ export async function givenIdentity(certificatePath: string, keyPath: string): P
   return { key, certificate };
 }
 
+/** Reads the certificates of authorities. @throws RunnelError with a sentence for a person. */
+export async function givenAuthorities(path: string): Promise<string> {
+  const certificates = await readGiven(path);
+  // Beside them there may be words for people.
+  const all = certificates.match(/-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g) ?? [""];
+  for (const one of all) parsed(path, "certificate", () => new X509Certificate(one));
+  return certificates;
+}
+
 /** It is signed by its own key: no authority vouches for it, so invites say the key's fingerprint. */
 export function vouchesForItself({ certificate }: TlsIdentity): boolean {
   const first = new X509Certificate(certificate);
@@ -24,11 +34,11 @@ export function vouchesForItself({ certificate }: TlsIdentity): boolean {
 
 async function readGiven(path: string): Promise<string> {
   try {
-    return await readText(path);
+    return await readFile(path, "utf8");
   } catch (cause) {
-    const { kind } = fromSystemError(cause, "serve");
+    const { kind } = fromSystemError(cause, "read a file");
     const why = kind === "NotFound" ? "does not exist" : "cannot be read by this user";
-    throw new RunnelError(kind, "serve", `${path} ${why}. Name a file in PEM form.`, { cause });
+    throw new RunnelError(kind, "read a file", `${path} ${why}. Name a file in PEM form.`, { cause });
   }
 }
 
@@ -41,5 +51,5 @@ function parsed<T>(path: string, what: string, parse: () => T): T {
 }
 
 function invalid(sentence: string, cause?: unknown): RunnelError {
-  return new RunnelError("Invalid", "serve", sentence, { cause });
+  return new RunnelError("Invalid", "read a file", sentence, { cause });
 }

@@ -1,5 +1,6 @@
 // Counts failed tries by who tries: a few at once, then one in a time.
-import type { Clock } from "@runnel/shared";
+import type { Clock } from "../host/clock.ts";
+import { networkOf } from "./crowd.ts";
 
 /** More of them at once are an attack by itself; the oldest are forgotten. */
 const KEYS_MAX = 10_000;
@@ -48,5 +49,23 @@ export class FailedTries {
   #set(key: string, untilMs: number): void {
     this.#refilledMs.delete(key);
     this.#refilledMs.set(key, untilMs);
+  }
+}
+
+/** Counts those of an address, with IPv6 of its /64: that is what one subscriber has. */
+export class FailedTriesByAddress {
+  readonly #tries: FailedTries;
+
+  constructor(clock: Clock, allowance: Allowance) {
+    this.#tries = new FailedTries(clock, allowance);
+  }
+
+  /** Milliseconds until it may try again; 0: now. */
+  waitMs(address: string): number {
+    return this.#tries.waitMs(networkOf(address));
+  }
+
+  failed(address: string): void {
+    this.#tries.failed(networkOf(address));
   }
 }

@@ -1,6 +1,6 @@
 // Makes room in a crowd of unauthenticated connections.
 import { expect, test } from "@jest/globals";
-import { Crowd, networkOf } from "../../src/host/crowd.ts";
+import { Crowd, networkOf } from "../../src/admission/crowd.ts";
 
 const MOST = 100;
 
