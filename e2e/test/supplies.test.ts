@@ -228,12 +228,12 @@ test("a stick brings what the line is spared, and one that is pulled out loses n
     expect(line).toBeLessThan(LITTLE_BYTES);
     await mustRun("cmp", [file, sandbox.path("got.bin")]);
 
-    const server = await sandbox.startServer({
+    const branch = await sandbox.startServer({
       volumes: { docs: sandbox.makeFolder("branch") },
       data: sandbox.makeFolder("branch-data"),
       args: ["--supply", stick],
     });
-    const link = await sandbox.startEmulator(server.port);
+    const link = await sandbox.startEmulator(branch.port);
     const drive = sandbox.makeFolder("branch-drive");
     await office.device.mount(`ws://127.0.0.1:${link.port}/docs`, drive);
     const before = await link.counts();
