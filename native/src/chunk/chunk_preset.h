@@ -21,10 +21,8 @@ struct ChunkPreset {
 // chunk-presets.ts has the same numbers, and says which is for which file. The first is LBFS's; no chunk is larger than
 // a run of data may be.
 inline constexpr ChunkPreset kChunkPresets[] = {
-    {2 * 1024, 64 * 1024, kBreakpointMask},
-    {16 * 1024, 512 * 1024, (1 << 16) - 1},
-    {256 * 1024, 1024 * 1024, (1 << 19) - 1},
-    {64 * 1024, 64 * 1024, kBreakpointMask},
+    {2 * 1024, 64 * 1024, kBreakpointMask},      {16 * 1024, 512 * 1024, (1 << 16) - 1},
+    {256 * 1024, 1024 * 1024, (1 << 19) - 1},    {64 * 1024, 64 * 1024, kBreakpointMask},
     {1024 * 1024, 1024 * 1024, kBreakpointMask},
 };
 inline constexpr size_t kChunkPresetCount = sizeof(kChunkPresets) / sizeof(kChunkPresets[0]);
