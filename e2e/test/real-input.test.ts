@@ -7,6 +7,7 @@ import { Sandbox, asServed, differences, mustRun, onMount, onMountInNode, pictur
 import type { Device, LinkEmulator, Picture, ServerProcess } from "../src/harness/index.ts";
 
 const LONG_MS = 120_000;
+const JOURNAL_MODES = ["wal", "delete", ...(process.env["RUNNEL_LONG"] === "1" ? ["truncate", "persist"] : [])];
 
 let sandbox: Sandbox;
 let server: ServerProcess;
@@ -188,7 +189,7 @@ git gc -q; git fsck --full 2>/dev/null; git status --short; git log --oneline; g
   test(
     "SQLite in any journal mode: every transaction is in the file",
     async () => {
-      for (const mode of ["wal", "delete", "truncate", "persist"]) {
+      for (const mode of JOURNAL_MODES) {
         const answer = await onMountInNode(
           async ({ path, mode: journal }) => {
             const { DatabaseSync: Database } = await import("node:sqlite");
