@@ -11,13 +11,13 @@ let usedBytes: number;
 let availableBytes: number;
 let isConnected: boolean;
 let isHeld: boolean;
-let lacking: number;
+let awaited: number;
 let budget: UnsentBudget;
 
 beforeEach(() => {
   clock = new SimulatedClock();
   settings = { unsentBytes: LIMIT_BYTES };
-  [usedBytes, availableBytes, isConnected, isHeld, lacking] = [0, 1e9, true, false, 0];
+  [usedBytes, availableBytes, isConnected, isHeld, awaited] = [0, 1e9, true, false, 0];
   budget = new UnsentBudget({
     settings,
     clock,
@@ -25,7 +25,7 @@ beforeEach(() => {
     usedBytes: () => usedBytes,
     isConnected: () => isConnected,
     isHeld: () => isHeld,
-    lacksRoom: () => lacking++,
+    awaited: () => awaited++,
   });
 });
 
@@ -44,7 +44,7 @@ test("whoever would go beyond it is refused while all that waits is paused", asy
   usedBytes = 900;
   const asked = await roomFor(200);
   expect(asked.outcome).toBe("waits");
-  expect([lacking, budget.isAwaited]).toEqual([1, true]);
+  expect([awaited, budget.isAwaited]).toEqual([1, true]);
   isHeld = true;
   budget.changed();
   await settle();

@@ -38,8 +38,6 @@ interface Sending {
   n: number;
   /** Changes under way that it is executed after. */
   before: readonly Sending[];
-  /** Set where later ones need not be executed after it. */
-  isApart: boolean;
   /** A content that has files open until it has been sent. */
   hasFilesOpen: boolean;
   /** The server has been asked for it: what is asked now comes after it. */
@@ -282,7 +280,8 @@ export class Outbox {
   /** Says whether it waits for a large content on its way, which later changes need not wait for. */
   #mayPass(queued: Queued): queued is Save {
     if (!isSave(queued) || queued.follows === undefined || !isFollowing(queued)) return false;
-    return this.#sending.get(queued.follows.n)?.isApart === true;
+    const sending = this.#sending.get(queued.follows.n);
+    return sending !== undefined && this.#apart.has(sending);
   }
 
   /** @returns false when it has to wait. */
@@ -307,7 +306,7 @@ export class Outbox {
     const isCertain = !isCopy(save) && this.#deps.isCertain(save);
     const before = isCertain && this.#tail !== undefined ? [this.#tail] : [];
     const isApart = !isCertain || save.record.sizeBytes > LARGE_BYTES;
-    const sending = this.#add(save, before, { isApart, hasFilesOpen });
+    const sending = this.#add(save, before, hasFilesOpen);
     this.#savesUnderWay++;
     if (hasFilesOpen) this.#openSavesUnderWay++;
     const turn: Turn = {
@@ -339,7 +338,7 @@ export class Outbox {
     const before = this.#tail === undefined ? apart : [this.#tail, ...apart];
     const isFull = this.#sending.size - this.#savesUnderWay >= CHANGES_UNDER_WAY_MAX;
     if (isFull || before.some(({ isOpen }) => !isOpen)) return false;
-    const sending = this.#add(change, before, { isApart: false, hasFilesOpen: false });
+    const sending = this.#add(change, before, false);
     this.#tail = sending;
     const sent = this.#deps.sendChange(
       change,
@@ -359,10 +358,19 @@ export class Outbox {
     return n === undefined || sending === undefined ? undefined : { n, settled: sending.ended };
   }
 
-  #add(queued: Queued, before: readonly Sending[], how: Pick<Sending, "isApart" | "hasFilesOpen">): Sending {
+  #add(queued: Queued, before: readonly Sending[], hasFilesOpen: boolean): Sending {
     const opened = Promise.withResolvers<void>();
     const { n } = queued;
-    const sending = { queued, n, before, ...how, isOpen: false, opened, hasFailed: false, ended: Promise.resolve() };
+    const sending = {
+      queued,
+      n,
+      before,
+      hasFilesOpen,
+      isOpen: false,
+      opened,
+      hasFailed: false,
+      ended: Promise.resolve(),
+    };
     this.#sending.set(n, sending);
     return sending;
   }
@@ -394,7 +402,7 @@ export class Outbox {
       await this.#deps.refused(queued, error instanceof RunnelError ? error : failed(error));
     if (this.#sending.get(sending.n) === sending) this.#sending.delete(sending.n);
     this.#apart.delete(sending);
-    if (this.#tail === sending) this.#tail = [...this.#sending.values()].findLast(({ isApart }) => !isApart);
+    if (this.#tail === sending) this.#tail = [...this.#sending.values()].findLast((each) => !this.#apart.has(each));
     const made = madeBy(queued);
     if (made !== undefined) this.#makes.delete(made);
     if (isSave(queued)) this.#savesUnderWay--;

@@ -14,7 +14,7 @@ export interface UnsentBudgetDeps {
   /** All that waits is paused. */
   isHeld(): boolean;
   /** Called when a program begins to wait for room. */
-  lacksRoom(): void;
+  awaited(): void;
 }
 
 /** The most that they may take unless a person says otherwise; in any case half of what the disk has for them. */
@@ -63,7 +63,7 @@ export class UnsentBudget {
     this.#waiters++;
     try {
       const changed = this.#change.wait();
-      this.#deps.lacksRoom();
+      this.#deps.awaited();
       await changed;
     } finally {
       this.#waiters--;

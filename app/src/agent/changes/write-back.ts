@@ -100,7 +100,7 @@ export class WriteBack {
       usedBytes: () => this.outbox.bytes,
       isConnected: () => deps.session.isResponsive,
       isHeld: () => this.outbox.isIdle,
-      lacksRoom: () => this.outbox.pump(),
+      awaited: () => this.outbox.pump(),
     });
   }
 

@@ -226,8 +226,10 @@ export class ColleagueSource implements ChunkSource {
       this.#passOver(key, isLie ? Infinity : AWAY_MS);
       const colleague = `The colleague "${hint.name}"`;
       if (isLie) this.#deps.problem(`${colleague} sent what it was not asked for: it is not asked any more.`);
-      const what = stall.signal.aborted ? "stalls" : "does not answer";
-      if (!isLie) this.#deps.log(`${colleague} ${what}: others are asked.`, error);
+      else {
+        const what = stall.signal.aborted ? "stalls" : "does not answer";
+        this.#deps.log(`${colleague} ${what}: others are asked.`, error);
+      }
     }
     return came;
   }
