@@ -274,6 +274,11 @@ test("what was saved just before somebody unmounted the drive is sent", async ()
   await onMount('for n in $(seq 50); do echo "$n" > "$1/new-$n"; done; cd /; fusermount3 -u "$1"', [drive]);
   await waitFor(() => existsSync(join(served, "new-50")), RESUME_MS, "the last file on the server");
   await mount();
+  // Mapped again at once, it takes the place of one that still sends.
+  await link.setShape({ upBitsPerSecond: 1_000_000 });
+  await onMount('head -c 300000 /dev/urandom > "$1/last"; cd /; fusermount3 -u "$1"', [drive]);
+  await mount();
+  expect(statSync(join(served, "last")).size).toBe(300_000);
 }, 120_000);
 
 test("without a line no more waits than the budget allows; what a program could not save then is kept all the same", async () => {

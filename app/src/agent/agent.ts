@@ -6,6 +6,7 @@ import {
   fromSystemError,
   isRunnelMount,
   type MountTableEntry,
+  pause,
   type Predicate,
   RunnelError,
   servedDrive,
@@ -19,6 +20,7 @@ import type { FolderView } from "./control/host/folder-view.ts";
 import type { MountTable } from "./control/host/mount-table.ts";
 import { checkMountPoint, type ResolvedPath, resolveOwnFolder, resolvePath } from "./control/mount-point.ts";
 import { quoted } from "./control/quoted.ts";
+import { placeOf, recordOf } from "./mount-record.ts";
 import type { Mount, MountSettings, Unsent } from "./mount.ts";
 import type { FoundEntry } from "./mount-status.ts";
 import { LocalFiles } from "./objects/local-files.ts";
@@ -192,7 +194,7 @@ export class Agent {
     const { url } = request;
     const { path: mountpoint } = await this.resolve(request.mountpoint);
     return this.#exclusively(mountpoint, async () => {
-      const mounted = this.#mounts.get(mountpoint)?.settings.url;
+      const mounted = await this.#driveAt(mountpoint);
       if (mounted === url) throw new RunnelError("Exists", "mount", `${url} is already mounted at ${mountpoint}.`);
       if (mounted !== undefined) {
         const next = `Unmount it first: runnel unmount ${quoted(mountpoint)}`;
@@ -206,6 +208,28 @@ export class Agent {
       makeFolder(stateFolder);
       return this.#open({ ...request, mountpoint, cacheFolder, stateFolder, replacesDead });
     });
+  }
+
+  /**
+   * Returns the URL of the drive at a mount point; one that the system unmounted may end first.
+   * @throws RunnelError Busy while programs hold files of that one
+   */
+  async #driveAt(mountpoint: string): Promise<string | undefined> {
+    const mount = this.#mounts.get(mountpoint);
+    if (mount === undefined) return undefined;
+    if ((await this.#mountsThere()).some((entry) => entry.mountpoint === mountpoint)) return mount.settings.url;
+    const ended = new AbortController();
+    void mount.ended.then(() => ended.abort());
+    await pause(this.deps.clock, ENDS_WITHIN_MS, ended.signal);
+    if (!ended.signal.aborted) {
+      const next = "Close what programs still have open of it.";
+      throw new RunnelError(
+        "Busy",
+        "mount",
+        `The drive at ${mountpoint} was unmounted, and has not ended yet. ${next}`,
+      );
+    }
+    return undefined;
   }
 
   async #open(settings: MountSettings): Promise<Mount> {
@@ -467,34 +491,10 @@ export class Agent {
   }
 }
 
+/** Longer than a drive takes to send what waits, once the system has unmounted it. */
+const ENDS_WITHIN_MS = 10_000;
+
 /** Cache of a volume that no drive shows. */
 const UNMOUNTED_CACHE_BYTES = 4 * 1024 ** 3;
 
 const ABOUT_DRIVE = { path: "", files: 0, bytes: 0, detail: "" };
-type WithSettings = Pick<Mount, "settings">;
-
-function placeOf({ settings: { url, mountpoint } }: WithSettings): MountRecord {
-  return { url, mountpoint };
-}
-
-function recordOf(mount: WithSettings): MountRecord {
-  const { cacheFolder, cacheBytes, mapOwner, isAsync, unsentBytes, ...others } = mount.settings;
-  const { usesFsKit, usesNfs, secretPath, isKept, pause, pausedFolders, ...shared } = others;
-  const { colleagues, colleaguesUpBytes, isMetered } = shared;
-  const modes = { mapOwner, isAsync, unsentBytes, usesFsKit, usesNfs };
-  return {
-    ...placeOf(mount),
-    options: {
-      cacheFolder,
-      cacheBytes,
-      ...modes,
-      secretPath,
-      isKept,
-      pause,
-      pausedFolders,
-      colleagues,
-      colleaguesUpBytes,
-      isMetered,
-    },
-  };
-}
