@@ -24,6 +24,25 @@ async function withRig(run: (rig: MemoryRig) => Promise<void>): Promise<void> {
   }
 }
 
+test("a content that nobody wants is asked about once, and goes with the next one when it is wanted again", () =>
+  withRig(async ({ fake, program, drive }) => {
+    fake.wantsCommits = false;
+    const file = await program.open("new", O_RDWR | O_CREAT, 0o644);
+    await program.write(file, 0, Buffer.from("first"));
+    await program.fsync(file);
+    expect(fake.logOf("commit")).toHaveLength(1);
+    fake.wantsCommits = true;
+    await program.write(file, 5, Buffer.from(" second"));
+    await program.fsync(file);
+    expect(fake.bytesAt("new")?.toString()).toBe("first second");
+    fake.wantsCommits = false;
+    await program.write(file, 0, Buffer.from("FIRST"));
+    await program.close(file);
+    await drive.commitDirty();
+    expect(fake.logOf("commit")).toHaveLength(3);
+    expect(fake.logOf("closed")).toHaveLength(1);
+  }));
+
 const ROOT = { folder: 1, callerUid: 0, callerGid: 0 };
 
 /** Names the kernel keeps for a second: they did not change lately. Returns its ids. */

@@ -237,7 +237,10 @@ export interface Drive {
    * fail(Exists): the program opens that one.
    */
   created(id: number, answer: { node: number; version: number }): void;
-  /** The file's content is now `version`. base + layers stay in place until rebase. */
+  /**
+   * The file's content is now `version`. base + layers stay in place until rebase. 0: nobody wants it, since the file
+   * has been removed; its programs go on over what they have, and the next commit brings that again.
+   */
   committed(id: number, answer: { version: number }): void;
   /**
    * The layers up to the content's version have been merged into this content, which has been put: the file reads from

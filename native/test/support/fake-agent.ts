@@ -69,6 +69,8 @@ export class FakeAgent {
   #hasLease = false;
   /** Puts all of a content when it is opened; else nothing, so that reads fetch. */
   cacheWhole = false;
+  /** Wants what is saved; else it is of files that have been removed, though the drive has not heard so. */
+  wantsCommits = true;
   /** Merges committed layers into a new content at once. */
   rebases = true;
   /**
@@ -491,6 +493,10 @@ export class FakeAgent {
     const node = this.#nodes.get(request.node);
     if (node === undefined) return "Stale";
     if (request.sizeBytes > FILE_MAX) return "TooLarge";
+    if (!this.wantsCommits) {
+      this.drive.committed(request.id, { version: 0 });
+      return "answered";
+    }
     this.#commit(node, this.#contentOf(request), request.mtimeNs);
     this.#putEverywhere(node);
     this.drive.committed(request.id, { version: node.entry.version });

@@ -4,6 +4,7 @@ import type { Socket } from "node:dgram";
 import { SimulatedClock } from "@runnel/shared";
 import { type FuzzTarget, requireThat } from "@runnel/shared/test/fuzz/target.ts";
 import multicastDns from "multicast-dns";
+import { onLink } from "../../../src/agent/colleagues/nearby/lan-multicast.ts";
 import { Nearby } from "../../../src/agent/colleagues/nearby/nearby.ts";
 import {
   type NearbyMessage,
@@ -36,8 +37,9 @@ export async function datagramOf(message: NearbyMessage): Promise<Uint8Array> {
   return Uint8Array.from(socket.sent[0] ?? []);
 }
 
-/** Whatever a datagram was read as. */
+/** Whatever a datagram of the link was read as. */
 export function readDatagram(bytes: Uint8Array): unknown[] {
+  if (!onLink("10.0.0.7/24")(bytes, { address: "10.0.0.1" })) return [];
   const socket = new FakeSocket();
   const reader = readerOn(socket);
   const read: unknown[] = [];

@@ -165,13 +165,25 @@ class Checker {
     return bindings.some(({ folder, node }) => node !== 0 && now.has(node) && folders.has(folder));
   }
 
-  /** Says whether somebody else removed first what a program was told is removed, perhaps without its hearing of it. */
+  /**
+   * Says whether somebody else removed first what a program was told is removed, or put another file in its place,
+   * perhaps without its hearing of it.
+   */
   private isRemovedByOthers({ kind, path, client, firstSeq }: Call): boolean {
     if (kind !== "remove" || this.times.isAsync !== true) return false;
     const from = firstSeq - UNHEARD_MAX;
     return this.truth.commits.some(
-      (each) => each.op === "remove" && each.client !== client && each.seq > from && this.isAt(each, path),
+      (each) => each.client !== client && each.seq > from && (this.removes(each, path) || this.replaces(each, path)),
     );
+  }
+
+  private removes(commit: Committed, path: string): boolean {
+    return commit.op === "remove" && this.isAt(commit, path);
+  }
+
+  private replaces(commit: Committed, path: string): boolean {
+    const before = this.truth.nodesAt(path, commit.seq - 1, commit.seq - 1);
+    return commit.op === "rename" && before.size > 0 && this.isAt(commit, path);
   }
 
   /** Any save may come to nothing: that of an empty file need not be a commit. */
@@ -382,12 +394,24 @@ class Checker {
     const seq = this.seqs.get(change);
     // It may have come to any commit, or to none.
     if (seq === undefined || seq === 0 || seq > call.firstSeq) return true;
+    if (change.kind === "rename") return this.isUnheard(change, seq, call);
     if (change.kind !== "write") return false;
     // A write may come to several: one for its fsync, another for its close.
     const { content } = change;
     return (
       content === EMPTY || this.truth.commits.some((each) => each.content?.key === content && each.seq > call.firstSeq)
     );
+  }
+
+  /**
+   * Says whether a rename came to another name, that of the file which it was to replace by then, and its client need
+   * not have heard so.
+   */
+  private isUnheard({ toPath = "" }: Call, seq: number, call: Call): boolean {
+    const commit = this.truth.commits.find((each) => each.seq === seq);
+    if (commit === undefined || commit.bindings.some(({ node, name }) => node !== 0 && name === last(toPath)))
+      return false;
+    return call.beganMs <= commit.atMs + this.times.termMs;
   }
 
   /** rename(2) from one name of a file to another one of it does nothing. */

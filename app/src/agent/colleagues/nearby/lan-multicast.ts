@@ -1,5 +1,6 @@
 // mDNS on the links of this machine, one socket for each of its IPv4 addresses. Nothing that comes there, and no fault
-// of a socket, gets further than this file; datagrams that are long or come from no link of the machine are not read.
+// of a socket, gets further than this file; datagrams that are long, that lack what they say they have, or that come
+// from no link of the machine are not read.
 import { Socket, type SocketOptions } from "node:dgram";
 import { BlockList, isIPv4 } from "node:net";
 import { networkInterfaces } from "node:os";
@@ -7,6 +8,7 @@ import { type Clock, LIMITS, type Timer } from "@runnel/shared";
 import multicastDns from "multicast-dns";
 import type { MulticastEvents, MulticastLine } from "./multicast.ts";
 import type { NearbyMessage } from "./nearby-messages.ts";
+import { isWholeMessage } from "./whole-message.ts";
 
 /** Links that come and go are noticed so late. */
 const LOOK_MS = 2_000;
@@ -113,16 +115,15 @@ class BoundedSocket extends Socket {
   }
 }
 
-/** Tells which datagrams may be read: short ones, from a machine on the link itself (RFC 6762 §11). */
+/** Tells which datagrams may be read: short ones, with all that they say, of a machine on the link (RFC 6762 §11). */
 export function onLink(cidr: string): MayRead {
   const [network = "", prefix = ""] = cidr.split("/");
   const here = new BlockList();
   here.addSubnet(network, Number(prefix), "ipv4");
   return (datagram, from) => {
     const { address } = from as { address: string };
-    return (
-      datagram instanceof Uint8Array && datagram.length <= LIMITS.nearbyBytes && isIPv4(address) && here.check(address)
-    );
+    if (!(datagram instanceof Uint8Array) || datagram.length > LIMITS.nearbyBytes) return false;
+    return isIPv4(address) && here.check(address) && isWholeMessage(datagram);
   };
 }
 

@@ -139,7 +139,7 @@ export class Commits {
   /** Answers as any disk does: the program has what it saved as long as the file is open. */
   #leave(change: Change, committed: (result: { version: number }) => void): void {
     this.#keepUnrecorded(change);
-    committed({ version: change.baseVersion });
+    committed({ version: 0 });
   }
 
   #keepUnrecorded({ file, layers }: Change): void {
@@ -205,7 +205,7 @@ export class Commits {
       saves.joined(change.baseVersion, below);
       joined?.recorded(change.file);
     }
-    if (!(await unsent.keepInTurn(save))) return committed?.({ version: lineage.baseVersion });
+    if (!(await unsent.keepInTurn(save))) return committed?.({ version: 0 });
     save.isToldFailed = committed === undefined && save.file !== 0;
     committed?.({ version: save.shownAs });
     writeBack.add(save);
