@@ -56,6 +56,8 @@ export class EarlyNames {
     return this.#change(
       (timeNs) => ({ op: "make", folder, name, node, attributes: attributesIn(parent, request, owner, timeNs) }),
       () => done(node),
+      // A folder is empty, and its names are known by that.
+      request.type === "folder" ? () => this.#deps.drive.putFolder(node, []) : undefined,
     );
   }
 
@@ -134,10 +136,17 @@ export class EarlyNames {
     throw new RunnelError("NotFound", operation, "There is no such file or folder.");
   }
 
-  async #change(operationAt: (timeNs: bigint) => TreeOperation, done: () => void | Promise<void>): Promise<Outcome> {
+  async #change(
+    operationAt: (timeNs: bigint) => TreeOperation,
+    done: () => void | Promise<void>,
+    shown?: () => void,
+  ): Promise<Outcome> {
     const planned = this.#deps.writeBack.change(operationAt);
     if (planned === undefined) return "again";
-    if (planned.change !== undefined) this.#show(planned.change);
+    if (planned.change !== undefined) {
+      this.#show(planned.change);
+      shown?.();
+    }
     try {
       await planned.recorded;
     } catch (error) {
