@@ -4,7 +4,7 @@ import { expect, test } from "@jest/globals";
 import { MUTANTS, planOf } from "../src/consistency/index.ts";
 import { shrunk, simulated } from "../src/consistency/simulated.ts";
 
-const FRESH_MS = 300_000;
+const FRESH_MS = 150_000;
 const MUTANT_SEEDS = 300;
 const MUTANT_MS = 240_000;
 const SHRINK_RUNS = 150;
