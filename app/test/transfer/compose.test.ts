@@ -82,4 +82,23 @@ describe("a composed content", () => {
       { numRuns: 60 },
     );
   });
+
+  test("says what a copy lacks of its base, though that came while it was copied", async () => {
+    writeFileSync(join(folder, "base"), Buffer.alloc(100, 7));
+    const coming = [[{ offset: 10, length: 20 }], []];
+    const content = await openComposed(root, {
+      baseBytes: 100,
+      sizeBytes: 100,
+      layers: [],
+      base: await root.open("base", "read"),
+      verification: { unverified: () => [], absent: () => coming.shift() ?? [], verify: async () => undefined },
+    });
+    rmSync(join(folder, "copy"), { force: true });
+    const copy = await root.open("copy", "createNew");
+    expect(await content.copyTo(copy)).toEqual([{ offset: 10, length: 20 }]);
+    await copy.close();
+    await content.close();
+    const expected = Buffer.alloc(100, 7).fill(0, 10, 30);
+    expect(readFileSync(join(folder, "copy")).equals(expected)).toBe(true);
+  });
 });

@@ -147,17 +147,22 @@ export class ComposedContent {
     return { keptBytes, pieces };
   }
 
-  /** Writes the whole to `target` (empty before). Holes stay holes, and so does what is not here. */
-  async copyTo(target: DiskFile): Promise<void> {
+  /**
+   * Writes the whole to `target` (empty before). Holes stay holes, and so does what is not here. @returns ranges that
+   * were not here, and are not in it: they may have come meanwhile.
+   */
+  async copyTo(target: DiskFile): Promise<ByteRange[]> {
     await target.truncate(this.sizeBytes);
+    const absent = this.absent();
     let at = 0;
-    for (const gap of [...this.absent(), { offset: this.sizeBytes, length: 0 }]) {
+    for (const gap of [...absent, { offset: this.sizeBytes, length: 0 }]) {
       for (const piece of this.slice(at, gap.offset - at)) {
         if (piece.file !== undefined) await copyPiece(piece.file, piece, target, at);
         at += piece.length;
       }
       at = gap.offset + gap.length;
     }
+    return absent;
   }
 
   async close(): Promise<void> {

@@ -36,13 +36,14 @@ export async function exportUnsent(deps: ExportDeps, record: JournalCommit, fold
   const { composed, base, shown, close } = await openUnsent(deps, record);
   try {
     const { path, target } = await freshFile(folder, (record.copy?.of ?? record.path) || "file");
+    let absent: ByteRange[];
     try {
-      await composed.copyTo(target);
+      absent = await composed.copyTo(target);
       await target.sync();
     } finally {
       await target.close();
     }
-    return { path, isWhole: composed.absent().length === 0 && (base !== undefined || shown === 0) };
+    return { path, isWhole: absent.length === 0 && (base !== undefined || shown === 0) };
   } finally {
     await close();
   }

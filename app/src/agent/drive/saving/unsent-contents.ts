@@ -221,8 +221,8 @@ export class UnsentContents {
       });
       try {
         const target = await data.open(file, "createNew", OWN_FILE_MODE);
-        await composed.copyTo(target).finally(() => target.close());
-        return { record, file, isOwnFile: true, base: hold, present: missingIn(composed.absent(), all) };
+        const absent = await composed.copyTo(target).finally(() => target.close());
+        return { record, file, isOwnFile: true, base: hold, present: missingIn(absent, all) };
       } finally {
         await composed.close();
       }
