@@ -53,6 +53,7 @@ export interface SimulatedClientParts {
 interface Reached {
   deps: {
     session: { feed: Channel | undefined };
+    replica: { facts(): { seq: number } | undefined };
     writeBack: { outbox: { programAsks(): void } };
     changes: { saves(): ReadonlySet<unknown>; treeChanges(): ReadonlySet<unknown> };
     cache: HostileParts["cache"];
@@ -220,6 +221,11 @@ export class SimulatedClient {
   }
 
   private paused: Mount["settings"]["pausedFolders"];
+
+  /** Seq of the server's tree up to which it has heard of changes. */
+  get heardSeq(): number | undefined {
+    return this.reached?.replica.facts()?.seq;
+  }
 
   private get reached(): Reached["deps"] | undefined {
     return (this.agent?.mount as unknown as Reached | undefined)?.deps;

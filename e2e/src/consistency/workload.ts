@@ -104,6 +104,8 @@ class Doer {
   ): Promise<Call> {
     const { history } = this.parts;
     const call = history.begin(begun);
+    const { heardSeq } = this.parts.client;
+    if (heardSeq !== undefined) call.heardSeq = heardSeq;
     const { mount, process } = this.agent;
     const before = mount.statistics().offlineAnswers;
     try {

@@ -388,30 +388,17 @@ class Checker {
     return this.truth.wereOne(path, call.path, call.firstSeq, lastSeq + UNHEARD_MAX);
   }
 
-  /** Says whether its program was answered, and it is committed after a call began. */
+  /** Says whether its program was answered, and its client had not heard of its commit when a call began. */
   private isUncommittedAt(change: Call, call: Call): boolean {
     if (this.times.isAsync !== true || change.outcome !== "ok") return false;
     const seq = this.seqs.get(change);
     // It may have come to any commit, or to none.
-    if (seq === undefined || seq === 0 || seq > call.firstSeq) return true;
-    if (change.kind === "rename") return this.isUnheard(change, seq, call);
+    const heardSeq = Math.min(call.firstSeq, call.heardSeq ?? Infinity);
+    if (seq === undefined || seq === 0 || seq > heardSeq) return true;
     if (change.kind !== "write") return false;
     // A write may come to several: one for its fsync, another for its close.
     const { content } = change;
-    return (
-      content === EMPTY || this.truth.commits.some((each) => each.content?.key === content && each.seq > call.firstSeq)
-    );
-  }
-
-  /**
-   * Says whether a rename came to another name, that of the file which it was to replace by then, and its client need
-   * not have heard so.
-   */
-  private isUnheard({ toPath = "" }: Call, seq: number, call: Call): boolean {
-    const commit = this.truth.commits.find((each) => each.seq === seq);
-    if (commit === undefined || commit.bindings.some(({ node, name }) => node !== 0 && name === last(toPath)))
-      return false;
-    return call.beganMs <= commit.atMs + this.times.termMs;
+    return content === EMPTY || this.truth.commits.some((each) => each.content?.key === content && each.seq > heardSeq);
   }
 
   /** rename(2) from one name of a file to another one of it does nothing. */

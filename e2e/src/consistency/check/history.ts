@@ -28,6 +28,8 @@ export interface Call {
   names?: string[] | undefined;
   /** The last commit at the server when it began, and when it ended. */
   firstSeq: number;
+  /** Seq that the client had heard of when it began, where that is known. */
+  heardSeq?: number;
   lastSeq: number;
   /** Answered as was last known, without the server. */
   wasOffline: boolean;
