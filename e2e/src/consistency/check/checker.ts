@@ -49,12 +49,14 @@ class Checker {
   /** Commits that calls came to, in mode async. */
   private readonly taken = new Set<Committed>();
   private readonly names: GivenNames;
+  private readonly kept: Kept | undefined;
   private readonly verdict: Verdict = { violations: [], checked: 0, close: 0, offline: 0 };
 
   constructor(calls: readonly Call[], truth: Truth, times: Times, kept: Kept | undefined) {
     this.truth = truth;
     this.calls = calls;
     this.times = times;
+    this.kept = kept;
     this.names = new GivenNames({
       calls,
       truth,
@@ -249,13 +251,14 @@ class Checker {
 
   /**
    * Others need not see what a program was told of while there was no line, nor what had not come when its client's
-   * write lease ran out.
+   * write lease ran out, or may have come to nothing: a later change may be like it.
    */
   private isExcused(change: Call): boolean {
     if (this.times.isAsync !== true) return false;
     const seq = this.seqs.get(change);
     const committed = this.truth.commits.find((each) => each.seq === seq)?.step ?? Infinity;
-    if (change.wasOffline === true && committed > change.ended) return true;
+    const isDoubtful = change.wasOffline === true || this.kept?.resting.isRefused(change) === true;
+    if (isDoubtful && committed > change.ended) return true;
     return this.truth.ranOut.some(
       ({ client, step }) => client === change.client && step >= change.began && step <= committed,
     );
