@@ -10,12 +10,13 @@ export type {
   DriveRequest,
   DriveSettings,
   DriveStatistics,
+  Early,
 } from "./src/drive/drive.ts";
 export { kernelDrive } from "./src/drive/kernel-drive.ts";
 export { memoryDrive } from "./src/drive/memory-drive.ts";
 export type { MemoryDrive } from "./src/drive/memory-drive.ts";
 export { nfsDrive, type NfsSettings } from "./src/drive/nfs-drive.ts";
-export type { Invalidation } from "./src/drive/native-drive.ts";
+export { type Invalidation, type LeftEarly, leftEarly } from "./src/drive/native-drive.ts";
 export { Program, type ProgramStat, type Request, type RequestResult } from "./src/drive/program.ts";
 
 /**

@@ -2,7 +2,7 @@
 // oxlint-disable-next-line no-restricted-imports -- of one address
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { DescriptorGate, descriptorLimit, hasAddon, realDisk, threadExecutor } from "@runnel/native";
+import { DescriptorGate, descriptorLimit, hasAddon, realDisk, systemBoot, threadExecutor } from "@runnel/native";
 import { type Drive, type DriveSettings, kernelDrive, memoryDrive, nfsDrive } from "@runnel/native/drive";
 import { LocalSecrets, RealClock, WsDialer } from "@runnel/shared";
 import type { Clock, Dialer, Disk, DiskRoot, Executor } from "@runnel/shared";
@@ -195,6 +195,7 @@ export async function openMountWith(
       cache,
       journal,
       pinList,
+      earlyLog: { path: join(statePath, "early"), boot: boot ?? systemBoot() },
       data,
       cacheRoot,
       software: `Runnel ${VERSION}`,

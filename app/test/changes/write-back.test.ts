@@ -92,6 +92,8 @@ function start(isKnown: boolean): WriteBack {
   };
   const writeBack = new WriteBack({
     isOn: true,
+    drive: { allowEarly: () => undefined, given: async () => undefined },
+    earlyLog: { path: "", boot: "" },
     clock: machine.clock,
     journal,
     pending,
@@ -559,5 +561,47 @@ describe("with write leases on folders", () => {
     void writeBack.begins([ELSEWHERE]).catch(() => undefined);
     await machine.clock.advance(1);
     expect(acquired).toEqual([ROOT_NODE, ELSEWHERE]);
+  });
+});
+
+describe("a change that the drive has answered", () => {
+  const EARLY = { answeredNs: 7_000n, earlyNumber: 12 };
+  const MOVE: TreeOperation = { ...RENAME, name: "file", node: 5, toName: "new" };
+
+  test("is shown and sent at once, and recorded with its time and number", async () => {
+    const writeBack = start(true);
+    const { change, recorded } = writeBack.takeIn(MOVE, EARLY);
+    expect(change?.bindings).toHaveLength(2);
+    expect([shown("file"), shown("new")]).toEqual([undefined, 5]);
+    expect(sent.map(({ what }) => what)).toEqual(["rename"]);
+    await recorded;
+    expect(journal.operations()).toMatchObject([{ timeNs: 7_000n, early: 12, operation: { op: "rename" } }]);
+  });
+
+  test("is sent all the same where the rules refuse it by now: the server says what is in the way", async () => {
+    const writeBack = start(true);
+    answer = new RunnelError("NotFound", "remove", "There is no such file.");
+    const { change, recorded } = writeBack.takeIn(
+      { op: "remove", folder: ROOT_NODE, name: "none", node: FILE, isFolder: false },
+      EARLY,
+    );
+    await recorded;
+    await machine.clock.advance(100);
+    expect(change).toBeUndefined();
+    expect(refused).toEqual(["file: There is no such file."]);
+    expect(journal.operations()).toEqual([]);
+  });
+
+  test("is sent while the journal has no space for it, and recorded when there is", async () => {
+    const writeBack = start(true);
+    machine.disk.fault = (operation) => (operation === "write" ? "NoSpace" : undefined);
+    const { recorded } = writeBack.takeIn(MOVE, EARLY);
+    await machine.clock.advance(1_500);
+    expect(sent.map(({ what }) => what)).toEqual(["rename"]);
+    expect(journal.operations()).toEqual([]);
+    machine.disk.fault = () => undefined;
+    await machine.clock.advance(1_500);
+    await recorded;
+    expect(journal.operations()).toMatchObject([{ early: 12 }]);
   });
 });

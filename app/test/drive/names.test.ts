@@ -11,7 +11,12 @@ import { openReplica } from "../../src/agent/replica/sqlite-replica.ts";
 import { makeState } from "../replica/model-tree.ts";
 
 /** Programs are answered when the server has done it. */
-const LATE = { begins: async () => false, mustGo: () => undefined, sent: async () => undefined };
+const LATE = {
+  early: { stop: () => undefined },
+  begins: async () => false,
+  mustGo: () => undefined,
+  sent: async () => undefined,
+};
 
 const MOVER = 3;
 const VICTIM = 4;

@@ -46,7 +46,7 @@ async function lookUp(isBackAfterMs: number, hasLease = false, isElsewhere = fal
     putEntries: () => undefined,
     done: () => (answer += `answered at ${nowMs()}`),
   };
-  const writeBack = { outbox: { programAsks: () => undefined } };
+  const writeBack = { programAsks: () => undefined };
   const deps = { session, tree, drive, writeBack, clock, answersOffline: () => (answer += "offline, ") };
   const request = { id: 1, op: "lookup", folder: ROOT_NODE, name: "a" };
   new RequestHandler(deps as unknown as RequestHandlerDeps).requests([request] as never);

@@ -20,6 +20,8 @@ import { SERVER_URL } from "../simulation/serve-folder.ts";
 const FITS = 0.15;
 const CACHE_BYTES = 64 * 1024 * 1024;
 const BUSY_EVERY_MS = 8;
+/** Time for which a busy agent does something else before it hears of a request. */
+const LATE_MS = 120;
 
 /** The agent from a start to its end. */
 export interface RunningAgent {
@@ -81,6 +83,9 @@ export class SimulatedClient {
   private readonly colleagues: SimulatedClientParts["colleagues"];
   /** The machine's disk, for all agents that run there. */
   readonly disk = { isFull: false, slowMs: 0 };
+  private busy = 0;
+  /** A source of chance of its own: seeds stay what they are. */
+  private readonly late: SeededRandom;
   /** Their drives still have files open. */
   private readonly former: RunningAgent[] = [];
 
@@ -92,6 +97,7 @@ export class SimulatedClient {
     this.name = name;
     this.folder = folder;
     this.random = random;
+    this.late = new SeededRandom(name.charCodeAt(name.length - 1));
     this.machine = new Machine(clock);
     this.line = network.line(line);
     this.line.backsOff = true;
@@ -126,7 +132,7 @@ export class SimulatedClient {
         dialer: { dial: (url, signal) => this.dial(process, url, signal) },
         drive: (settings) => {
           drive = memoryDrive(settings, process, () => this.machine.awakeMs());
-          return tellLate(drive, process);
+          return tellLate(drive, process, () => (this.busy > 0 ? this.late.below(LATE_MS) : 0));
         },
         boot: `boot ${this.boots} of ${this.name}`,
         newInstance: () =>
@@ -162,15 +168,22 @@ export class SimulatedClient {
     this.agent = { process, disk, drive, kernel, mount, ...(device && { device }), ended, end };
   }
 
-  /** Programs here ask for things that change nothing, until the function that this returns is called. */
+  /**
+   * Programs here ask for things that change nothing, and the agent hears late of what others do, until the function
+   * that this returns is called.
+   */
   keepBusy(): () => void {
     let isOver = false;
+    this.busy++;
     const ask = (): void => {
       if (!this.machine.isSuspended) this.reached?.writeBack.outbox.programAsks();
       if (!isOver) this.machine.clock.after(BUSY_EVERY_MS, ask);
     };
     ask();
-    return () => (isOver = true);
+    return () => {
+      if (!isOver) this.busy--;
+      isOver = true;
+    };
   }
 
   /** Makes its line swallow everything until the function that this returns is called; so do others until theirs. */

@@ -228,6 +228,10 @@ struct Message {
   uint64_t base_bytes = 0;
   uint64_t read_before = 0;
   std::vector<LayerRanges> layers = {};
+  // When the program was answered, before the agent heard of it (EarlyAnswers); 0: it waits for the agent. A removal or
+  // rename says what node had the name.
+  int64_t answered_ns = 0;
+  uint64_t early_number = 0;  // of its record
 };
 
 struct Notice {

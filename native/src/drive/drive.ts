@@ -49,12 +49,26 @@ export interface Caller {
 }
 
 /**
+ * A removal, a rename or a setattr that the drive has answered before the agent heard of it (allowEarly): it is so for
+ * programs, and in the log of such. The agent takes it in with `tookIn`, before anything that comes behind it, and
+ * answers `done` when it has it in its journal.
+ */
+export interface Early {
+  /** When the program was answered, on the wall clock. */
+  answeredNs: bigint;
+  /** Number of its record; they grow, over processes too. */
+  earlyNumber: number;
+}
+
+/**
  * Requests of the drive to the agent. Every request with an `id` is answered exactly once with one of the reply
  * methods; an answer after the drive has given up (deadline, interrupt, unmount) is dropped without error. Before it
  * answers with success the agent has put the entries that the answer implies (putEntries), so that the drive replies
  * from its table.
  */
-export type DriveRequest = { id: number; caller: Caller } & (
+export type DriveRequest = Partial<Early> & Request;
+
+type Request = { id: number; caller: Caller } & (
   | { op: "lookup"; folder: number; name: string } // answered done: the binding (or absence) has been put
   | { op: "getattr"; node: number } // answered done: the node's entry has been put (putNode)
   | { op: "list"; folder: number } // answered done: putFolder has been called with the whole listing
@@ -63,7 +77,7 @@ export type DriveRequest = { id: number; caller: Caller } & (
   // Answered done.
   | { op: "make"; folder: number; name: string; type: FileType; mode: number; rdev: number; target: string }
   | { op: "link"; node: number; folder: number; name: string } // done
-  | { op: "remove"; folder: number; name: string; isFolder: boolean } // done
+  | { op: "remove"; folder: number; name: string; isFolder: boolean; node?: number } // done; early: whose name it was
   | {
       op: "rename";
       folder: number;
@@ -71,6 +85,8 @@ export type DriveRequest = { id: number; caller: Caller } & (
       toFolder: number;
       toName: string;
       how: "replace" | "keep" | "exchange";
+      /** Early: whose name it was. */
+      node?: number;
     } // done
   // Attributes of a node, answered done; sizeBytes only when no file of it is open for writing here (else the overlay
   // takes it).
@@ -195,6 +211,21 @@ export interface Drive {
   dropFolder(folder: number): void;
   /** Until this CLOCK_BOOTTIME, in ms, the tables may be answered from without asking. 0 = no lease. */
   setLease(untilBootMs: number): void;
+
+  /**
+   * Opens a file in which changes are kept that are answered early, as `leftEarly` reads it, and empties it. `next` is
+   * the first number to give. False: there can be none.
+   */
+  openEarlyLog(path: string, boot: string, next: number): boolean;
+  /**
+   * While it has a lease, the drive answers from its tables changes that they have all of, until it is told otherwise:
+   * from that moment it answers none, and those that it has answered are given to the agent in their order.
+   */
+  allowEarly(isAllowed: boolean): void;
+  /** The agent knows an early change. True: it is to put anew what that is of. */
+  tookIn(id: number): boolean;
+  /** Resolves when the agent has been given all that the drive has for it now. */
+  given(): Promise<void>;
 
   putContent(content: DriveContent): void;
   putRanges(content: number, present: readonly ByteRange[]): void;

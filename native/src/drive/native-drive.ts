@@ -10,6 +10,7 @@ import type {
   DriveRequest,
   DriveSettings,
   DriveStatistics,
+  Early,
 } from "./drive.ts";
 import { loadAddon } from "../load.ts";
 
@@ -42,6 +43,10 @@ export interface NativeDrive {
   putNode(numbers: Float64Array, times: BigInt64Array, strings: string, changed: boolean): void;
   dropFolder(folder: number): void;
   setLease(untilBootMs: number): void;
+  openEarlyLog(path: string, boot: string, next: number): boolean;
+  allowEarly(isAllowed: boolean): void;
+  tookIn(id: number): boolean;
+  barrier(ticket: number): void;
   putContent(id: number, node: number, version: number, path: string, sizeBytes: number, present: Float64Array): string;
   putRanges(content: number, present: Float64Array): boolean;
   dropContent(content: number): boolean;
@@ -74,6 +79,18 @@ export interface NativeDrive {
 
 interface DriveAddon {
   NativeDrive: new (kind: "kernel" | "memory", settings: object) => NativeDrive;
+  leftEarly(path: string, boot: string): LeftEarly;
+}
+
+/** Changes that a killed process answered and the agent did not record, in order, and the highest number given. */
+export interface LeftEarly {
+  requests: (DriveRequest & Early)[];
+  last: number;
+}
+
+/** Reads the file of openEarlyLog. What was written to it in another boot of the system does not count. */
+export function leftEarly(path: string, boot: string): LeftEarly {
+  return loadDriveAddon("memory").leftEarly(path, boot);
 }
 
 export const FILE_TYPES: readonly FileType[] = ["file", "folder", "symlink", "fifo", "socket", "block", "char"];
@@ -232,6 +249,22 @@ export class AgentSide {
     this.#run(() => this.native.setLease(untilBootMs));
   }
 
+  openEarlyLog(path: string, boot: string, next: number): boolean {
+    return this.#run(() => this.native.openEarlyLog(path, boot, next));
+  }
+
+  allowEarly(isAllowed: boolean): void {
+    this.#run(() => this.native.allowEarly(isAllowed));
+  }
+
+  tookIn(id: number): boolean {
+    return this.#run(() => this.native.tookIn(id));
+  }
+
+  async given(): Promise<void> {
+    await this.#ticket((ticket) => this.native.barrier(ticket));
+  }
+
   putContent(content: DriveContent): void {
     const { id, node, version, path, sizeBytes, present } = content;
     const kind = this.#run(() => this.native.putContent(id, node, version, path, sizeBytes, pairs(present)));
@@ -275,12 +308,16 @@ export class AgentSide {
   }
 
   commitDirty(): Promise<ErrorKind | undefined> {
+    return this.#ticket((ticket) => this.native.commitDirty(ticket));
+  }
+
+  #ticket(ask: (ticket: number) => void): Promise<ErrorKind | undefined> {
     const committing = this.#committing;
     if (committing === undefined) return Promise.resolve("Io");
     const ticket = this.#nextTicket++;
     return new Promise((resolve) => {
       committing.set(ticket, resolve);
-      this.#run(() => this.native.commitDirty(ticket));
+      this.#run(() => ask(ticket));
     });
   }
 

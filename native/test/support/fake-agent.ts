@@ -280,6 +280,7 @@ export class FakeAgent {
   }
 
   #answer(request: DriveRequest): void {
+    if (request.answeredNs !== undefined) this.drive.tookIn(request.id);
     const outcome = this.#handle(request);
     if (outcome === "done") this.drive.done(request.id);
     else if (outcome !== "answered") this.drive.fail(request.id, outcome);

@@ -23,6 +23,8 @@ export interface MemoryRig extends DriveRig {
   fake: FakeAgent;
   /** From the first call on the kernel's clock goes on by these calls only. */
   passKernelTime(ms: number): void;
+  /** Path of the log of early answers; they are allowed from here on. */
+  allowEarly(): string;
 }
 
 export async function memoryRig(changes: Partial<RigSettings> = {}, isReadOnly = false): Promise<MemoryRig> {
@@ -47,6 +49,12 @@ export async function memoryRig(changes: Partial<RigSettings> = {}, isReadOnly =
     program,
     passKernelTime: (ms) => {
       kernelMs = (kernelMs ?? processClock.bootMs()) + ms;
+    },
+    allowEarly: () => {
+      const path = join(folder, "early");
+      if (!drive.openEarlyLog(path, "boot", 1)) throw new Error("There can be no log of early answers.");
+      drive.allowEarly(true);
+      return path;
     },
     until: waitUntil,
     openInterrupted: async (path) => {

@@ -85,6 +85,11 @@ export class OwnChanges {
     this.#index(save);
   }
 
+  /** A program waits for the server's answer to something. */
+  get hasOutstanding(): boolean {
+    return this.#outstanding.size > 0;
+  }
+
   /** Changes that concern a node, the oldest first. */
   of(node: number): OwnChange[] {
     return [...(this.#byNode.get(node) ?? [])];

@@ -1,22 +1,26 @@
 // Answers programs before the server has what they changed: in mode async, while this client has a write lease there,
 // or no line. Each change is planned over the tree as programs see it, recorded in the journal, shown, and sent in its
 // turn.
+import type { Early } from "@runnel/native/drive";
 import type { Change, Clock } from "@runnel/shared";
-import { LIMITS, ROOT_NODE, RunnelError, isRunnelError } from "@runnel/shared";
+import { ROOT_NODE, RunnelError, isRunnelError, sleep } from "@runnel/shared";
 import { type TreeOperation, type TreeOperationOf, planOperation } from "@runnel/shared/tree";
 import type { Journal, JournalOperation } from "../journal/journal.ts";
 import { nodesIn, withNodes } from "../journal/operation-nodes.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Passages } from "../pauses/passages.ts";
 import type { Session } from "../wire/session.ts";
+import { asAsked, asSeen, isContentUnsent } from "./as-asked.ts";
 import { Certainty } from "./certainty.ts";
+import { EarlyAnswers, type EarlyAnswersDeps } from "./early-answers.ts";
 import { Coverage, changedBy, coveredBy } from "./coverage.ts";
 import { Outbox, mayPass } from "./outbox.ts";
 import { UnsentBudget, type UnsentBudgetDeps } from "./unsent-budget.ts";
 import type { Queued, Save, TreeChange } from "./own-change.ts";
 import type { OwnChanges } from "./own-changes.ts";
 import type { PendingTree } from "./pending-tree.ts";
-import { foldersOf, givesName, isOnlyContentOf, xattrOf } from "./recorded-changes.ts";
+import { HiddenChanges } from "./hidden-changes.ts";
+import { givesName, isOnlyContentOf, xattrOf } from "./recorded-changes.ts";
 import { hasNoContent } from "./refusal.ts";
 import type { Making } from "../transfer/send-content.ts";
 import type { Turn } from "../transfer/upload.ts";
@@ -30,7 +34,8 @@ export interface InTurn {
   turn: Turn;
 }
 
-export interface WriteBackDeps extends Pick<UnsentBudgetDeps, "settings" | "data"> {
+export interface WriteBackDeps
+  extends Pick<UnsentBudgetDeps, "settings" | "data">, Pick<EarlyAnswersDeps, "drive" | "earlyLog"> {
   /** Programs are answered so: mode async. */
   isOn: boolean;
   clock: Clock;
@@ -59,20 +64,24 @@ export interface WriteBackDeps extends Pick<UnsentBudgetDeps, "settings" | "data
   log(message: string, error: unknown): void;
 }
 
+/** Interval at which it is tried again to record what the journal had no space for. */
+const RECORDED_AGAIN_MS = 1_000;
+
 export class WriteBack {
   readonly #deps: WriteBackDeps;
   readonly outbox: Outbox;
   readonly budget: UnsentBudget;
+  readonly early: EarlyAnswers;
   readonly #coverage: Coverage;
   readonly #certainty: Certainty;
   /** Recalls that are being served. */
   readonly #recalls = new Set<symbol>();
-  /** Changes of a former process that are not shown, since nobody here knows what is in their folders; in order. */
-  #hidden: TreeChange[] = [];
-  #showing: Promise<void> | undefined;
+  readonly #hidden: HiddenChanges;
 
   constructor(deps: WriteBackDeps) {
     this.#deps = deps;
+    this.early = new EarlyAnswers(deps);
+    this.#hidden = new HiddenChanges(deps, (record) => this.#plan(record));
     const { session } = deps;
     this.#coverage = new Coverage(() => session.writeLeases.held, deps.pending);
     this.#certainty = new Certainty({
@@ -106,6 +115,12 @@ export class WriteBack {
 
   get isOn(): boolean {
     return this.#deps.isOn;
+  }
+
+  /** A program asks for something. */
+  programAsks(): void {
+    this.outbox.programAsks();
+    this.early.renew(this.isOn && this.#recalls.size === 0 && this.#hidden.isEmpty);
   }
 
   /** Says whether nobody else can change anything of these nodes now. */
@@ -174,7 +189,7 @@ export class WriteBack {
     const places = coveredBy(asked);
     if (!this.mayBegin(nodesIn(asked), places)) return undefined;
     const arePlacesCovered = this.#begun(places);
-    const operation = this.#asSeen(asked);
+    const operation = asSeen(asked, this.#deps);
     const { change } = planOperation(pending.rows(journal.instance), operation, timeNs, journal.instance);
     const covered = [...places, ...changedBy(asked, change)];
     if (!this.mayBegin(nodesIn(asked), covered)) return undefined;
@@ -193,6 +208,43 @@ export class WriteBack {
     };
     const own = this.#begin(record, change);
     return { change, recorded: this.#record(own, this.outbox.expect()) };
+  }
+
+  /**
+   * Takes in a change that a program has been answered before this side heard of it, in this turn of the loop. What the
+   * rules of the tree refuse by now is sent all the same: the server says what is in the way. `recorded` resolves when
+   * it is in the journal.
+   */
+  takeIn(
+    asked: TreeOperation,
+    { answeredNs: timeNs, earlyNumber: early }: Early,
+  ): { change: Change | undefined; recorded: Promise<void> } {
+    const { journal, changes, pathOf, epoch } = this.#deps;
+    const isCovered = this.#begun(coveredBy(asked));
+    const operation = asSeen(asked, this.#deps);
+    const n = changes.nextNumber();
+    if (!isCovered) this.#certainty.madeWithout(n);
+    const record = { n, instance: journal.instance, epoch: epoch(), timeNs, operation, path: pathOf(operation), early };
+    const planned = this.#plan(record);
+    const change = planned === "unknown" ? undefined : planned;
+    return { change, recorded: this.#recordAtLast(this.#begin(record, change), this.outbox.expect()) };
+  }
+
+  /** Records what has been answered already: without space it is sent meanwhile. */
+  async #recordAtLast(own: TreeChange, expected: Disposable): Promise<void> {
+    const { changes, journal, clock, log } = this.#deps;
+    changes.step(own, "record");
+    this.outbox.add(own);
+    expected[Symbol.dispose]();
+    while (own.state !== "settled") {
+      try {
+        return await journal.putOperation(own.record);
+      } catch (error) {
+        log("A change could not be recorded yet.", error);
+        if (isRunnelError(error, "Interrupted")) return;
+        await sleep(clock, RECORDED_AGAIN_MS);
+      }
+    }
   }
 
   /**
@@ -247,42 +299,16 @@ export class WriteBack {
         void this.#refused(own, hasNoContent(lost));
         continue;
       }
-      if (change === "unknown") this.#hidden.push(own);
+      if (change === "unknown") this.#hidden.add(own);
       left.push(own);
     }
     for (const { n } of left) this.#certainty.madeWithout(n);
     this.outbox.add(...left.toSorted((one, other) => one.n - other.n));
   }
 
-  /**
-   * Shows what `restore` could not: asks what its folders hold first. Resolves as well when there is no line; what is
-   * left then is shown by the next call.
-   */
+  /** Shows what `restore` could not, where there is a line. */
   show(): Promise<void> {
-    this.#showing ??= this.#showHidden().finally(() => (this.#showing = undefined));
-    return this.#showing;
-  }
-
-  async #showHidden(): Promise<void> {
-    const { pending, ended, session } = this.#deps;
-    for (let own = this.#hidden[0]; own !== undefined; own = this.#hidden[0]) {
-      for (const folder of foldersOf(own.record.operation)) await this.#list(folder);
-      if (!session.isConnected) return;
-      this.#hidden.shift();
-      const change = isUnanswered(own) ? this.#plan(own.record) : undefined;
-      if (change === undefined || change === "unknown") continue;
-      pending.add(own.n, change, xattrOf(own.record));
-      ended(change);
-    }
-  }
-
-  /** Lists a folder; one that cannot be is no folder any more, or there is no line. */
-  async #list(folder: number): Promise<void> {
-    try {
-      await this.#deps.list(this.#deps.real(folder));
-    } catch (error) {
-      if (!isRunnelError(error)) throw error;
-    }
+    return this.#hidden.show();
   }
 
   /** Plans what a former process left. @returns undefined when there is nothing to show of it. */
@@ -309,6 +335,7 @@ export class WriteBack {
   }
 
   leaseLost(): void {
+    this.early.stop();
     this.#certainty.lost();
   }
 
@@ -337,6 +364,7 @@ export class WriteBack {
   async recalled(folder: number): Promise<void> {
     const recall = Symbol("recall");
     this.#recalls.add(recall);
+    await this.early.stopped();
     const isMeant = (queued: Queued): boolean => this.#coverage.touches(queued, folder);
     try {
       await this.#sent(isMeant);
@@ -349,6 +377,7 @@ export class WriteBack {
 
   linked(isConnected: boolean): void {
     this.#recalls.clear();
+    this.early.stop();
     if (isConnected) this.outbox.resume();
     this.budget.changed();
   }
@@ -359,7 +388,7 @@ export class WriteBack {
     const names = change?.bindings.map(({ folder, name, node }) => [folder, name, node] as const) ?? [];
     const nodes = change?.nodes.map(({ node }) => node) ?? nodesIn(record.operation);
     const had = givesName(record) ? changes.savesOf(record.operation.node).filter((save) => save.n < record.n) : [];
-    const content = had.findLast(isUnsent);
+    const content = had.findLast(isContentUnsent);
     return changes.add<TreeChange>({ n: record.n, state: "begun", isAwaited: false, names, nodes, record, content });
   }
 
@@ -388,7 +417,8 @@ export class WriteBack {
         throw new RunnelError("Epoch", operation.op, "The volume was made anew.");
       if (own.content !== undefined && this.#isLost(own.content, operation)) throw hasNoContent(own.content.record);
       // Behind a long upload it may be executed when the write lease has run out.
-      const asked = this.#asAsked(operation, this.#certainty.isCertain(n) && !this.outbox.hasLongUnderWay);
+      const isCertain = this.#certainty.isCertain(n) && !this.outbox.hasLongUnderWay;
+      const asked = asAsked(operation, isCertain, (node) => this.outbox.making(node)?.n, this.#deps.real);
       const { node, seq } = await operations.sendRecorded(n, asked, timeNs, after);
       if (operation.op === "make") made = node;
       if (operation.op === "make" && operation.attributes.type === "folder") madeFolder(operation, node, seq);
@@ -440,41 +470,6 @@ export class WriteBack {
     return content.state === "settled" || (isGivenUp(content) && !this.outbox.has(content));
   }
 
-  /**
-   * Says what a change takes a name of, as programs see it now: of which file, or of nobody, also by then, where a
-   * rename is to a name that is free here.
-   */
-  #asSeen(operation: TreeOperation): TreeOperation {
-    if (operation.op !== "remove" && operation.op !== "rename") return operation;
-    if (operation.op === "rename" ? operation.how !== "replace" : operation.isFolder) return operation;
-    const [folder, name] =
-      operation.op === "rename" ? [operation.toFolder, operation.toName] : [operation.folder, operation.name];
-    const { pending, changes } = this.#deps;
-    const known = pending.lookup(folder, name);
-    if (operation.op === "rename" && known.is === "absent") return { ...operation, how: "keep" };
-    if (known.is !== "bound" || known.state.type !== "file") return operation;
-    const { node, version, nlink } = known.state;
-    // The content was to stay under another name: it is not to lose its last one.
-    if (nlink > 1) return { ...operation, expects: { node, version: 0, own: [] } };
-    const unsent = changes.savesOf(node).filter(isUnsent);
-    const own = unsent.slice(-LIMITS.operationsAfter).map(({ n }) => n);
-    return { ...operation, expects: { node, version: unsent[0]?.record.baseVersion ?? version, own } };
-  }
-
-  /**
-   * Names nodes as the server knows them: what an operation on its way makes is its result, −n ([W63]). What it expects
-   * is said only where others may have changed something unseen.
-   */
-  #asAsked(operation: TreeOperation, isCertain: boolean): TreeOperation {
-    const { real } = this.#deps;
-    const told = isCertain && "expects" in operation ? { ...operation, expects: undefined } : operation;
-    const idOf = (node: number): number => {
-      const making = this.outbox.making(node);
-      return making === undefined ? real(node) : -making.n;
-    };
-    return withNodes(told, idOf, real);
-  }
-
   async #refused(own: TreeChange, error: RunnelError): Promise<void> {
     const { changes, pending, refused } = this.#deps;
     pending.end(own.n);
@@ -486,13 +481,4 @@ export class WriteBack {
 /** Says whether the server has refused a content, which is kept here. */
 function isGivenUp({ state, failure }: Save): boolean {
   return state === "unsent" && failure !== undefined && !mayPass(failure);
-}
-
-/** Says whether the journal has a content which the server does not have yet. */
-function isUnsent({ state, version }: Save): boolean {
-  return state !== "begun" && version === undefined;
-}
-
-function isUnanswered({ state }: TreeChange): boolean {
-  return state === "recorded" || state === "sent" || state === "unsent";
 }

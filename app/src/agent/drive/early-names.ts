@@ -1,7 +1,7 @@
 // Changes of names and attributes that programs are told of before the server: planned over the tree as programs see
 // it, by the server's own rules, so that a program hears at once what it would hear from there.
-import type { Drive } from "@runnel/native/drive";
-import { type Change, type NodeState, RunnelError } from "@runnel/shared";
+import type { Drive, DriveRequest, Early } from "@runnel/native/drive";
+import { type AttributeChange, type Change, type NodeState, RunnelError } from "@runnel/shared";
 import type { TreeOperation } from "@runnel/shared/tree";
 import type { WriteBack } from "../changes/write-back.ts";
 import type { Operations } from "../wire/operations.ts";
@@ -18,6 +18,13 @@ export interface EarlyNamesDeps {
   writeBack: WriteBack;
   unsent: UnsentSaves;
   likelyBases: Pick<LikelyBases, "leaves">;
+}
+
+/** A change that the drive has answered already; id 0: before this process. */
+export type EarlyRequest = DriveRequest & Early;
+
+export function isEarly(request: DriveRequest): request is EarlyRequest {
+  return request.answeredNs !== undefined;
 }
 
 /** again: programs are not answered so any more. late: this one is for the server to answer. */
@@ -112,10 +119,7 @@ export class EarlyNames {
 
   async setAttributes(request: RequestOfOp<"setattr">): Promise<Outcome> {
     const { tree, drive } = this.#deps;
-    const { mode, uid, gid, mtimeNs } = request;
-    const given = Object.fromEntries(
-      Object.entries({ mode, uid, gid, mtimeNs }).filter(([, value]) => value !== undefined),
-    );
+    const given = attributesOf(request);
     await tree.node(request.node);
     const node = tree.real(request.node);
     const done = async (): Promise<void> => {
@@ -127,6 +131,53 @@ export class EarlyNames {
       return "done";
     }
     return this.#change(() => ({ op: "setAttr", node, change: given }), done);
+  }
+
+  /**
+   * Takes in what the drive has answered: what follows from it here is so in this turn of the loop. Resolves when the
+   * journal has it. Does not throw.
+   */
+  async takeIn(request: EarlyRequest): Promise<void> {
+    const { drive, likelyBases, writeBack } = this.#deps;
+    const operation = this.#operationOf(request);
+    const leaves = operation.op === "remove" || operation.op === "rename" ? operation : undefined;
+    const loses = this.#losesName(operation);
+    const { change, recorded } = writeBack.takeIn(operation, request);
+    if (leaves !== undefined) likelyBases.leaves(leaves.folder, leaves.name, leaves.node);
+    const removed = loses === undefined || change === undefined ? undefined : this.#removed(loses);
+    if (request.id !== 0 && drive.tookIn(request.id) && change !== undefined) this.#show(change);
+    await recorded;
+    if (request.id !== 0) drive.done(request.id);
+    await removed;
+  }
+
+  #operationOf(request: EarlyRequest): TreeOperation {
+    const { tree } = this.#deps;
+    const real = (node = 0): number => tree.real(node);
+    switch (request.op) {
+      case "remove": {
+        const { name, isFolder } = request;
+        return { op: "remove", folder: real(request.folder), name, node: real(request.node), isFolder };
+      }
+      case "rename": {
+        const [folder, node, toFolder] = [real(request.folder), real(request.node), real(request.toFolder)];
+        const { name, toName, how } = request;
+        return { op: "rename", folder, name, node, toFolder, toName, how };
+      }
+      case "setattr":
+        return { op: "setAttr", node: real(request.node), change: attributesOf(request) };
+      default:
+        throw new TypeError(`The drive answers no ${request.op} by itself.`);
+    }
+  }
+
+  /** Returns the file that loses a name to an operation for good, unless the server may refuse that yet. */
+  #losesName(operation: TreeOperation): NodeState | undefined {
+    const { tree, writeBack } = this.#deps;
+    if (operation.op === "remove") return tree.known(operation.node);
+    if (operation.op !== "rename" || !writeBack.isExclusive([operation.folder, operation.toFolder])) return undefined;
+    const over = tree.boundTo(operation.toFolder, operation.toName, undefined);
+    return over?.node === operation.node ? undefined : over;
   }
 
   /** @throws NotFound */
@@ -163,7 +214,8 @@ export class EarlyNames {
     const named = new Set(bindings.map(({ node }) => node));
     for (const { node } of nodes) {
       const state = named.has(node) ? undefined : tree.known(node);
-      if (state !== undefined) drive.putNode(tree.entry(state), false);
+      // The drive knows who has open what is gone.
+      if (state !== undefined && state.nlink > 0) drive.putNode(tree.entry(state), false);
     }
     drive.putEntries(
       bindings.map(({ folder, name, node }) => {
@@ -179,4 +231,13 @@ export class EarlyNames {
     const { tree, unsent } = this.#deps;
     if (nlink <= 1 && !tree.isNamed(node)) await unsent.removed(tree.real(node));
   }
+}
+
+function attributesOf({ mode, uid, gid, mtimeNs }: RequestOfOp<"setattr">): AttributeChange {
+  return {
+    ...(mode !== undefined && { mode }),
+    ...(uid !== undefined && { uid }),
+    ...(gid !== undefined && { gid }),
+    ...(mtimeNs !== undefined && { mtimeNs }),
+  };
 }

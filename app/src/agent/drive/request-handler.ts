@@ -10,6 +10,7 @@ import type { Session } from "../wire/session.ts";
 import { isProgramsOwn } from "../mount-log.ts";
 import type { Commits } from "./saving/commits.ts";
 import type { Contents } from "./contents.ts";
+import { isEarly } from "./early-names.ts";
 import type { Names } from "./names.ts";
 import type { RequestOfOp } from "./request-of-op.ts";
 import type { VolumeSpace } from "./volume-space.ts";
@@ -28,7 +29,7 @@ export interface RequestHandlerDeps {
   xattrs: Xattrs;
   volumeSpace: VolumeSpace;
   operations: Operations;
-  writeBack: Pick<WriteBack, "mayBegin" | "mustGo" | "outbox">;
+  writeBack: Pick<WriteBack, "mayBegin" | "mustGo" | "programAsks">;
   clock: Clock;
   /** Called when a question is answered as was last known. */
   answersOffline(): void;
@@ -51,10 +52,16 @@ export class RequestHandler {
 
   requests(batch: readonly DriveRequest[]): void {
     this.deps.session.used();
-    this.deps.writeBack.outbox.programAsks();
+    this.deps.writeBack.programAsks();
     this.#endWatch ??= this.deps.session.ownTime.watch();
     this.#heartbeat();
     for (const request of batch) {
+      if (isEarly(request)) {
+        this.deps.names
+          .takeIn(request)
+          .catch((error: unknown) => this.deps.log(`${request.op} was not taken in`, error));
+        continue;
+      }
       this.#outstanding.set(request.id, request);
       this.#answer(request)
         .catch((error: unknown) => {

@@ -59,6 +59,8 @@ export interface JournalOperation {
   operation: TreeOperation;
   /** Path of what it changes, for a person. */
   path: string;
+  /** Number under which the drive answered it before this record was there. */
+  early?: number;
 }
 
 /** Node ids of an epoch that this client may give to what it makes without a line. */
@@ -76,6 +78,8 @@ export interface Journal {
   readonly tornBytes: number;
   /** Absolute path of data/: overlays are created there by the drive. */
   readonly dataFolder: string;
+  /** Count of numbers that can be given now. */
+  readonly numbersLeft: number;
   /**
    * The next operation number; never given twice for an instance, across crashes (blocks of numbers are reserved in the
    * log).

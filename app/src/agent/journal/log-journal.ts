@@ -120,6 +120,10 @@ class LogJournal implements Journal {
     if (this.#unsynced().length > 0) this.#arm();
   }
 
+  get numbersLeft(): number {
+    return this.#deps.state.below - this.#next;
+  }
+
   nextNumber(): number {
     this.#assertOpen("number an operation");
     if (this.#deps.state.below - this.#next < NUMBERS_AHEAD / 2) this.#reserve();

@@ -105,6 +105,7 @@ const header = z.discriminatedUnion("kind", [
     timeNs: nanoseconds,
     path: z.string(),
     operation: treeOperation,
+    early: count.exactOptional(),
   }),
   z.object({ kind: z.literal("numbers"), instance, below: count }),
   z.object({ kind: z.literal("nodes"), epoch: z.string().max(64), from: count, end: count }),

@@ -5,6 +5,7 @@ import type { NodeReserve } from "../changes/node-reserve.ts";
 import type { WriteBack } from "../changes/write-back.ts";
 import type { Colleagues } from "../colleagues/colleagues.ts";
 import type { Contents } from "../drive/contents.ts";
+import type { EarlyNames } from "../drive/early-names.ts";
 import type { FeedApplier } from "../drive/feed-applier.ts";
 import type { RequestHandler } from "../drive/request-handler.ts";
 import type { Commits } from "../drive/saving/commits.ts";
@@ -47,6 +48,7 @@ export interface LifecycleDeps extends MountDeps {
   nodeReserve: NodeReserve;
   unsentContents: UnsentContents;
   saves: Saves;
+  early: EarlyNames;
   requestHandler: RequestHandler;
   feedApplier: FeedApplier;
   volumeSpace: VolumeSpace;
@@ -244,6 +246,15 @@ export class Lifecycle {
     this.isRestored = true;
     for (const [node, other] of this.deps.journal.bound(this.epoch)) this.deps.tree.bind(node, other);
     this.deps.writeBack.restore(this.deps.saves.unsent());
+    this.takeInLeft().catch((error: unknown) => this.deps.log("What was left could not be taken in.", error));
+  }
+
+  /** Takes in what the drive of a killed process answered, and lets this one answer so when the journal has it. */
+  private async takeInLeft(): Promise<void> {
+    const { writeBack, early } = this.deps;
+    const left = writeBack.early.left();
+    await Promise.all(left.map((request) => early.takeIn({ ...request, id: 0 })));
+    writeBack.early.begin(writeBack.isOn);
   }
 
   /** Sends what programs were told of before the server, as far as that is soon done: the rest keeps. */
@@ -259,6 +270,7 @@ export class Lifecycle {
   private async closeAll(reason: string, force: boolean): Promise<void> {
     const { commits, pins, drivePause, readAhead, subscriptions, unsent, writeBack, session, watch, release } =
       this.deps;
+    writeBack.early.stop();
     await commits.idle();
     if (!force) await this.sendWhatWaits();
     drivePause.close();

@@ -1,6 +1,7 @@
 // Engines, stores and settings that a mount runs on.
 import type { Drive } from "@runnel/native/drive";
 import type { Clock, Dialer, DiskRoot, Executor } from "@runnel/shared";
+import type { EarlyLog } from "../changes/early-answers.ts";
 import type { Cache } from "../cache/cache.ts";
 import type { DeviceAtHome } from "../colleagues/colleagues.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -21,6 +22,7 @@ export interface MountDeps {
   cache: Cache;
   journal: Journal;
   pinList: PinList;
+  earlyLog: EarlyLog;
   /** The journal's data folder. */
   data: DiskRoot;
   /** The folder below which the cache's contents lie. */

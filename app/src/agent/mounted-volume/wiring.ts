@@ -111,6 +111,7 @@ export function wire(deps: MountDeps) {
       nodeAt: (path) => nodeAt(reading.tree.pending, path),
     },
     changed: () => {
+      writeBack.early.stop();
       reading.readAhead.pausesChanged();
       writeBack.outbox.pausesChanged();
       pins.pausesChanged();
@@ -326,15 +327,16 @@ function wireAnswering(
   const { session, figures, fullDisks } = deps;
   const volumeSpace = new VolumeSpace(deps);
   const isCurrent = (node: number): boolean => session.hasLease && session.elsewhere.touched([node]).length === 0;
+  const early = new EarlyNames(deps);
   const requestHandler = new RequestHandler({
     ...deps,
     volumeSpace,
-    names: new Names({ ...deps, early: new EarlyNames(deps), hasLease: (node) => isCurrent(node) }),
+    names: new Names({ ...deps, early, hasLease: (node) => isCurrent(node) }),
     xattrs: new Xattrs(deps),
     answersOffline: () => void figures.offlineAnswers++,
     read: (error, gaveWay) => fullDisks.read(error, gaveWay),
   });
-  return { volumeSpace, requestHandler, feedApplier: new FeedApplier(deps) };
+  return { volumeSpace, early, requestHandler, feedApplier: new FeedApplier(deps) };
 }
 
 /** Returns "" where the path is not known, or the replica can say nothing. */

@@ -71,6 +71,10 @@ export class FolderPauses implements Passages {
     return ended !== undefined;
   }
 
+  get isEmpty(): boolean {
+    return this.#all.length === 0;
+  }
+
   isPaused(nodes: readonly number[], path?: string): boolean {
     return this.#pausing(nodes, path) !== undefined;
   }

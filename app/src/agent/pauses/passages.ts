@@ -7,6 +7,8 @@ export interface Passage extends Disposable {
 }
 
 export interface Passages {
+  /** Nothing is paused. */
+  readonly isEmpty: boolean;
   /** Says that these nodes, by any of their names, or this path, are or lie in something that is paused. */
   isPaused(nodes: readonly number[], path?: string): boolean;
   /** Says for a person why nothing of them is sent or fetched; undefined: they are not paused. */

@@ -170,6 +170,10 @@ Napi::Object ToObject(Napi::Env env, const Message& message) {
   if (message.node != 0) set.Id("node", message.node);
   if (message.folder != 0) set.Id("folder", message.folder);
   if (!message.name.empty()) set.String("name", message.name);
+  if (message.answered_ns != 0) {
+    set.Time("answeredNs", message.answered_ns);
+    set.Id("earlyNumber", message.early_number);
+  }
   switch (message.op) {
     case Op::kOpen:
       set.Bool("wantsWrite", message.wants_write);

@@ -18,7 +18,9 @@ void DriveCore::PutEntries(std::vector<Put> puts, bool is_changed) {
     std::lock_guard lock(mutex_);
     const int64_t now_ms = front_->NowBootMs();
     for (const size_t end = std::min(at + kPutsAtOnce, puts.size()); at < end; ++at) {
-      const Put& put = puts[at];
+      Put& put = puts[at];
+      if (IsHeldLocked(put.folder, put.name)) continue;
+      if (const Entry* held = put.is_absent ? nullptr : HeldLocked(put.entry); held != nullptr) put.entry = *held;
       if (is_changed) {
         PutChangedLocked(put, now_ms, &lost);
         ForgetTakenLocked(put.folder, put.name);
@@ -51,6 +53,7 @@ void DriveCore::PutFolder(uint64_t folder, std::vector<EntryTable::NewName> list
   std::lock_guard lock(mutex_);
   const int64_t now_ms = front_->NowBootMs();
   std::vector<EntryTable::Lost> lost;
+  KeepHeldLocked(folder, &listing);
   for (const EntryTable::NewName& item : listing) OnPutLocked(item.entry, false, now_ms);
   entries_.PutFolder(folder, std::move(listing), now_ms, &lost);
   OnLostLocked(folder, lost, true);
@@ -60,6 +63,7 @@ void DriveCore::PutFolder(uint64_t folder, std::vector<EntryTable::NewName> list
 void DriveCore::PutNode(const Entry& entry, bool is_changed) {
   std::lock_guard lock(mutex_);
   const int64_t now_ms = front_->NowBootMs();
+  if (HeldLocked(entry) != nullptr) return;
   const bool is_other_version = entries_.PutNode(entry);
   OnPutLocked(entry, is_changed, now_ms);
   if (!is_other_version) return;
@@ -69,19 +73,23 @@ void DriveCore::PutNode(const Entry& entry, bool is_changed) {
 void DriveCore::DropFolder(uint64_t folder) {
   std::lock_guard lock(mutex_);
   for (const uint64_t each : folder != 0 ? std::vector<uint64_t>{folder} : entries_.Folders()) {
-    std::vector<EntryTable::Lost> lost;
-    entries_.Drop(each, &lost);
-    OnLostLocked(each, lost, true);
+    if (early_.HoldsNamesOf(each)) {
+      early_.DropLater(each);
+    } else {
+      DropLocked(each);
+    }
   }
+}
+
+void DriveCore::DropLocked(uint64_t folder) {
+  std::vector<EntryTable::Lost> lost;
+  entries_.Drop(folder, &lost);
+  OnLostLocked(folder, lost, true);
 }
 
 void DriveCore::EvictLocked() {
   uint64_t folder = 0;
-  while (entries_.NextToEvict(&folder)) {
-    std::vector<EntryTable::Lost> lost;
-    entries_.Drop(folder, &lost);
-    OnLostLocked(folder, lost, true);
-  }
+  while (entries_.NextToEvict(&folder) && !early_.HoldsNamesOf(folder)) DropLocked(folder);
 }
 
 // Brings the attributes of open files up to date, and tells the kernel of a change that it did not make itself.

@@ -41,6 +41,7 @@ DriveCore::DriveCore(Front* front, CoreSettings settings)
       nodes_(settings_.root_node) {}
 
 void DriveCore::AskAgent(const ReplyPtr& reply, Message message, Resume resume) {
+  if (AnswersEarly(reply, message)) return resume({});
   CountPassed(message.op);
   const uint64_t id = requests_.NewId();
   message.id = id;

@@ -10,7 +10,8 @@
 //
 // The methods stand in: core_names.cc (lookup, make, link, remove, rename), core_attributes.cc (getattr, setattr,
 // readlink, statfs), core_xattrs.cc, core_folders.cc, core_open.cc, core_files.cc (read, write), core_commit.cc (flush,
-// fsync, release), core_agent.cc (the second group), drive_core.cc (what they share).
+// fsync, release), core_early.cc (changes that the agent hears of later), core_agent.cc (the second group),
+// drive_core.cc (what they share).
 #ifndef RUNNEL_DRIVE_CORE_DRIVE_CORE_H_
 #define RUNNEL_DRIVE_CORE_DRIVE_CORE_H_
 
@@ -29,6 +30,7 @@
 #include "src/drive/content/content.h"
 #include "src/drive/content/open_files.h"
 #include "src/drive/drive.h"
+#include "src/drive/early/early_answers.h"
 #include "src/drive/tables/cuts.h"
 #include "src/drive/tables/entry_table.h"
 #include "src/drive/tables/held_xattrs.h"
@@ -134,6 +136,18 @@ class DriveCore {
   void PutNode(const Entry& entry, bool is_changed);
   void DropFolder(uint64_t folder);  // 0: everything
   void SetLease(int64_t until_boot_ms) { lease_until_ms_.store(until_boot_ms, std::memory_order_release); }
+  // Programs may be answered before the agent hears of what they change: in a file at that path it is kept meanwhile,
+  // whose records of before the agent has taken in. False: that cannot be; none is.
+  bool OpenEarlyLog(const std::string& path, const std::string& boot, uint64_t next) {
+    std::lock_guard lock(mutex_);
+    return early_.OpenLog(path, boot, next);
+  }
+  // Programs are answered so from now on, while there is a lease. False: none is from this moment on, and what was
+  // answered is among what is to be drained.
+  void AllowEarly(bool is_allowed);
+  // The agent has taken in a change that was answered early; its answer to the message says that it is recorded, too.
+  // True: it is to put anew what the change is of.
+  bool TookIn(uint64_t id);
   void PutContent(ContentPtr content);
   bool PutRanges(uint64_t content, const std::vector<ByteRange>& present);
   bool DropContent(uint64_t content);
@@ -155,6 +169,8 @@ class DriveCore {
   // before has been answered.
   void CommitDirty(uint64_t ticket);
   std::vector<Outgoing> Drain(size_t most) { return requests_.Drain(most); }
+  // Says kCommitted when the agent has been given all that is for it now.
+  void Barrier(uint64_t ticket) { requests_.Notify({Notice::kCommitted, ticket, 0, {}, Kind::kNone}); }
   void Notify(Notice notice) { requests_.Notify(std::move(notice)); }
   Statistics GetStatistics();
 
@@ -250,6 +266,24 @@ class DriveCore {
   // Asks about the name that the message has, and replies so.
   void AskForEntry(const ReplyPtr& reply, Message message);
   void ReplyAttributes(const ReplyPtr& reply, uint64_t id);
+
+  // Answers a change that the agent is to hear of only; false: it is to be asked.
+  bool AnswersEarly(const ReplyPtr& reply, const Message& message);
+  bool RemoveEarlyLocked(Message* message, int64_t now_ms);
+  bool RenameEarlyLocked(Message* message, int64_t now_ms);
+  bool SetEarlyLocked(Message* message, int64_t now_ms);
+  // The node of a name, where that is all that leads to it; else null.
+  const Entry* OnlyNameLocked(uint64_t folder, std::string_view name);
+  bool IsShallowLocked(uint64_t folder) const;
+  // Entry null: takes the name away.
+  void BindEarlyLocked(uint64_t folder, const std::string& name, const Entry* entry, int64_t now_ms);
+  // Names of a folder have changed; it has so many subfolders more.
+  void TouchFolderLocked(uint64_t folder, int64_t wall_ns, int subfolders, int64_t now_ms);
+  // Returns what is held of a node that the agent has said something of, else null; the same of a name.
+  const Entry* HeldLocked(const Entry& entry);
+  bool IsHeldLocked(uint64_t folder, const std::string& name);
+  void KeepHeldLocked(uint64_t folder, std::vector<EntryTable::NewName>* listing);
+  void DropLocked(uint64_t folder);
 
   void OnPutLocked(const Entry& entry, bool is_changed, int64_t now_ms);
   void OnLostLocked(uint64_t folder, const std::vector<EntryTable::Lost>& lost, bool reports_to_kernel);
@@ -360,6 +394,7 @@ class DriveCore {
   HeldXattrs held_xattrs_;
   LastRead last_read_;
   Cuts cuts_;
+  EarlyAnswers early_;
   std::unordered_map<uint64_t, FilePtr> files_;
   std::unordered_set<Handle*> handles_;
   std::unordered_set<FolderHandle*> folder_handles_;

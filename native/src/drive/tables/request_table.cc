@@ -4,6 +4,23 @@
 #include <optional>
 
 namespace runnel::drive {
+namespace {
+
+bool IsChange(Op op) {
+  switch (op) {
+    case Op::kCreate:
+    case Op::kMake:
+    case Op::kLink:
+    case Op::kRemove:
+    case Op::kRename:
+    case Op::kSetattr:
+    case Op::kSetxattr:
+    case Op::kCommit: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
 
 int64_t RequestTable::DeadlineOf(Op op) const {
   const uint32_t delay_ms = settings_.deadlines_ms[static_cast<size_t>(op)];
@@ -115,6 +132,7 @@ void RequestTable::GiveUp(Waiter waiter, Kind error, bool was_interrupted) {
 void RequestTable::Ask(Message message, std::function<void(const Answer&)> settle) {
   std::lock_guard lock(mutex_);
   const uint64_t id = message.id;
+  if (IsChange(message.op) && message.answered_ns == 0) changes_.insert(id);
   asks_.emplace(id, AskState{std::move(message), std::move(settle)});
   outgoing_.emplace_back(id);
   front_->WakeAgent();
@@ -129,8 +147,14 @@ void RequestTable::DropAsk(uint64_t id, bool was_interrupted) {
     outgoing_.emplace_back(Notice{Notice::kInterrupted, id, 0, {}});
     front_->WakeAgent();
   }
+  if (!found->second.is_sent) changes_.erase(id);
   settle = std::move(found->second.settle);
   asks_.erase(found);
+}
+
+bool RequestTable::IsChangeUnderWay() {
+  std::lock_guard lock(mutex_);
+  return !changes_.empty();
 }
 
 void RequestTable::Notify(Notice notice) {
@@ -144,6 +168,7 @@ bool RequestTable::Settle(uint64_t id, const Answer& answer) {
   std::function<void(const Answer&)> settle;
   {
     std::lock_guard lock(mutex_);
+    changes_.erase(id);
     auto found = asks_.find(id);
     if (found == asks_.end()) return false;
     settle = std::move(found->second.settle);

@@ -15,6 +15,7 @@
 #include <map>
 #include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -55,6 +56,8 @@ class RequestTable {
 
   // Queues a question; `settle` runs once, on the agent's thread, unless the ask is dropped before.
   void Ask(Message message, std::function<void(const Answer&)> settle);
+  // The agent is asked for a change that it has not answered, if only for somebody who waits no longer.
+  bool IsChangeUnderWay();
   // The question is moot. An answer that comes later is ignored.
   void DropAsk(uint64_t id, bool was_interrupted);
   void Notify(Notice notice);
@@ -142,6 +145,7 @@ class RequestTable {
   std::unordered_map<int32_t, int64_t>
       interrupted_;  // when, by the caller's thread; those of long ago leave with the next
   std::unordered_map<uint64_t, AskState> asks_;
+  std::unordered_set<uint64_t> changes_;  // ids of changes that the agent is asked for
   std::deque<std::variant<uint64_t, Notice>> outgoing_;
 };
 

@@ -1,0 +1,71 @@
+#include "early_answers.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "early_record.h"
+
+namespace runnel::drive {
+
+bool EarlyAnswers::IsInTime(int64_t now_ms) const {
+  return under_way_.empty() || (under_way_.size() < kUnderWayMax && now_ms - under_way_.front().at_ms < kLateMs);
+}
+
+bool EarlyAnswers::Add(Message* message, std::vector<uint64_t> nodes, int64_t now_ms) {
+  if (!log_.Append(EncodeEarly(*message))) return false;
+  message->early_number = log_.last();
+  Change change{
+      .id = message->id, .number = message->early_number, .at_ms = now_ms, .nodes = std::move(nodes), .names = {}};
+  if (message->folder != 0) change.names.emplace_back(message->folder, message->name);
+  if (message->to_folder != 0) change.names.emplace_back(message->to_folder, message->to_name);
+  for (const uint64_t node : change.nodes) ++nodes_[node];
+  for (const auto& [folder, name] : change.names) ++names_[folder][name];
+  under_way_.push_back(std::move(change));
+  return true;
+}
+
+bool EarlyAnswers::HoldsName(uint64_t folder, const std::string& name) const {
+  const auto names = names_.find(folder);
+  return names != names_.end() && names->second.contains(name);
+}
+
+EarlyAnswers::Change* EarlyAnswers::Find(uint64_t id) {
+  const auto found = std::lower_bound(under_way_.begin(), under_way_.end(), id,
+                                      [](const Change& change, uint64_t wanted) { return change.id < wanted; });
+  return found == under_way_.end() || found->id != id ? nullptr : &*found;
+}
+
+bool EarlyAnswers::TakeIn(uint64_t id) {
+  Change* change = Find(id);
+  if (change == nullptr || std::exchange(change->is_taken_in, true)) return false;
+  for (const uint64_t node : change->nodes) {
+    if (--nodes_[node] == 0) nodes_.erase(node);
+  }
+  for (const auto& [folder, name] : change->names) {
+    auto& names = names_[folder];
+    if (--names[name] == 0) names.erase(name);
+    if (names.empty()) names_.erase(folder);
+  }
+  return change->number <= said_;
+}
+
+std::vector<uint64_t> EarlyAnswers::TakeDropped() {
+  std::vector<uint64_t> free;
+  std::copy_if(dropped_.begin(), dropped_.end(), std::back_inserter(free),
+               [this](uint64_t folder) { return !HoldsNamesOf(folder); });
+  for (const uint64_t folder : free) dropped_.erase(folder);
+  return free;
+}
+
+void EarlyAnswers::Recorded(uint64_t id) {
+  Change* change = Find(id);
+  if (change == nullptr) return;
+  change->is_recorded = true;
+  uint64_t taken_in = 0;
+  for (; !under_way_.empty() && under_way_.front().is_recorded; under_way_.pop_front())
+    taken_in = under_way_.front().number;
+  if (taken_in != 0) log_.TakenIn(taken_in);
+}
+
+}  // namespace runnel::drive
