@@ -59,6 +59,7 @@ async function makeAgent(): Promise<Agent> {
     openMount: async (settings) => {
       const mount = new FakeMount(settings);
       opened.push(mount);
+      mounts.mount(mountpoint);
       return mount;
     },
     openHistory: async () => openHistoryStore(home.historyPath),
@@ -89,6 +90,7 @@ describe("a drive that the system unmounted, and that has not ended yet", () => 
     agent = await makeAgent();
     former = await agent.mount({ ...own, url, mountpoint });
     timers = clock.pendingTimers;
+    mounts.unmount(mountpoint);
   });
   afterEach(() => agent.history.close());
 
@@ -109,7 +111,7 @@ describe("a drive that the system unmounted, and that has not ended yet", () => 
   test("is Busy while programs keep it", async () => {
     const again = expect(agent.mount({ ...own, url, mountpoint })).rejects.toMatchObject({
       kind: "Busy",
-      message: `The drive at ${mountpoint} was unmounted, and has not ended yet. Close what programs still have open of it.`,
+      message: `The drive at ${mountpoint} was unmounted, and has not ended yet: programs have files of it open.`,
     });
     await untilWaiting();
     await clock.advance(10_000);

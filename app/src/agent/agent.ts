@@ -98,6 +98,8 @@ export class Agent {
   /** Volumes that it works in itself, mounted or not. */
   readonly volumes: OpenVolumes;
   readonly #mounts = new Map<string, Mount>();
+  /** Drives that the system's table of mounts had. */
+  readonly #shown = new WeakSet<Mount>();
   /** Mount points that are being mounted or unmounted now. */
   readonly #busy = new Map<string, Promise<unknown>>();
   /** Drives that are being mounted: they may be there already. */
@@ -210,26 +212,21 @@ export class Agent {
     });
   }
 
-  /**
-   * Returns the URL of the drive at a mount point; one that the system unmounted may end first.
-   * @throws RunnelError Busy while programs hold files of that one
-   */
+  /** Returns the URL of the drive there; one that the system unmounted may end first. @throws Busy while it does not */
   async #driveAt(mountpoint: string): Promise<string | undefined> {
     const mount = this.#mounts.get(mountpoint);
     if (mount === undefined) return undefined;
-    if ((await this.#mountsThere()).some((entry) => entry.mountpoint === mountpoint)) return mount.settings.url;
+    if (!this.#shown.has(mount) || (await this.#isShown(mountpoint))) return mount.settings.url;
     const ended = new AbortController();
     void mount.ended.then(() => ended.abort());
     await pause(this.deps.clock, ENDS_WITHIN_MS, ended.signal);
-    if (!ended.signal.aborted) {
-      const next = "Close what programs still have open of it.";
-      throw new RunnelError(
-        "Busy",
-        "mount",
-        `The drive at ${mountpoint} was unmounted, and has not ended yet. ${next}`,
-      );
-    }
-    return undefined;
+    if (ended.signal.aborted) return undefined;
+    const sentence = `The drive at ${mountpoint} was unmounted, and has not ended yet: programs have files of it open.`;
+    throw new RunnelError("Busy", "mount", sentence);
+  }
+
+  async #isShown(mountpoint: string): Promise<boolean> {
+    return (await this.#mountsThere()).some((entry) => entry.mountpoint === mountpoint);
   }
 
   async #open(settings: MountSettings): Promise<Mount> {
@@ -250,6 +247,7 @@ export class Agent {
       this.deps.log.info({ url, mountpoint }, "mounted");
       void mount.ended.then((reason) => this.#forget(mount, reason));
       await this.#guard(mount);
+      if (await this.#isShown(mountpoint)) this.#shown.add(mount);
       return mount;
     } catch (error) {
       this.#lost.push(...left);
