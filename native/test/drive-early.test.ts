@@ -138,6 +138,7 @@ describe("the agent is asked", () => {
     ["for a file with several names", ({ program }) => program.unlink("full/twice")],
     ["to move a folder", ({ program }) => program.rename("full/empty", "other/empty")],
     ["for a name that servers may refuse", ({ program }) => program.rename("full/a", "full/a:b")],
+    ["for a name with a control", ({ program }) => program.rename("full/a", "full/a\u0085")],
     ["for a name that ends in a dot", ({ program }) => program.rename("full/a", "full/a.")],
   ])("%s", async (_what, change) => {
     await change(rig);

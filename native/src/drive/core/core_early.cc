@@ -8,13 +8,14 @@
 namespace runnel::drive {
 namespace {
 
-// Names that every server takes (new-attributes.ts); of others the agent judges.
+// Names that every server takes (new-attributes.ts); of others the agent judges. Controls above U+007F begin with 0xc2.
 bool IsPlain(std::string_view name) {
   constexpr size_t kPlainBytesMax = 143;
   constexpr std::string_view kOther = " !#$%&'()+,-.=@[]^_`{}~";
   const auto is_plain = [kOther](char byte) {
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
-           static_cast<unsigned char>(byte) >= 0x80 || kOther.find(byte) != std::string_view::npos;
+           (static_cast<unsigned char>(byte) >= 0x80 && static_cast<unsigned char>(byte) != 0xc2) ||
+           kOther.find(byte) != std::string_view::npos;
   };
   return name.size() <= kPlainBytesMax && name.back() != '.' && name.back() != ' ' &&
          std::all_of(name.begin(), name.end(), is_plain);
