@@ -604,4 +604,15 @@ describe("a change that the drive has answered", () => {
     await recorded;
     expect(journal.operations()).toMatchObject([{ early: 12 }]);
   });
+
+  test("is not said to be recorded when the journal is closed before: it is left in the drive's log", async () => {
+    const writeBack = start(true);
+    machine.disk.fault = (operation) => (operation === "write" ? "NoSpace" : undefined);
+    const refusal = expect(writeBack.takeIn(MOVE, EARLY).recorded).rejects.toMatchObject({ kind: "Interrupted" });
+    await machine.clock.advance(500);
+    const closing = journal.close().catch(() => undefined);
+    await machine.clock.advance(1_500);
+    await closing;
+    await refusal;
+  });
 });

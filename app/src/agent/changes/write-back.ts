@@ -77,6 +77,8 @@ export class WriteBack {
   /** Recalls that are being served. */
   readonly #recalls = new Set<symbol>();
   readonly #hidden: HiddenChanges;
+  /** The journal has no space for what has been answered; it was logged. */
+  #isRecordedLate = false;
 
   constructor(deps: WriteBackDeps) {
     this.#deps = deps;
@@ -230,7 +232,10 @@ export class WriteBack {
     return { change, recorded: this.#recordAtLast(this.#begin(record, change), this.outbox.expect()) };
   }
 
-  /** Records what has been answered already: without space it is sent meanwhile. */
+  /**
+   * Records what has been answered already: without space it is sent meanwhile. @throws Interrupted when the journal is
+   * closed before: it is in the drive's log only.
+   */
   async #recordAtLast(own: TreeChange, expected: Disposable): Promise<void> {
     const { changes, journal, clock, log } = this.#deps;
     changes.step(own, "record");
@@ -238,10 +243,13 @@ export class WriteBack {
     expected[Symbol.dispose]();
     while (own.state !== "settled") {
       try {
-        return await journal.putOperation(own.record);
+        await journal.putOperation(own.record);
+        this.#isRecordedLate = false;
+        return;
       } catch (error) {
-        log("A change could not be recorded yet.", error);
-        if (isRunnelError(error, "Interrupted")) return;
+        if (isRunnelError(error, "Interrupted")) throw error;
+        if (!this.#isRecordedLate) log("Changes could not be recorded yet.", error);
+        this.#isRecordedLate = true;
         await sleep(clock, RECORDED_AGAIN_MS);
       }
     }

@@ -135,7 +135,7 @@ export class EarlyNames {
 
   /**
    * Takes in what the drive has answered: what follows from it here is so in this turn of the loop. Resolves when the
-   * journal has it. Does not throw.
+   * journal has it; until then the drive's log does.
    */
   async takeIn(request: EarlyRequest): Promise<void> {
     const { drive, likelyBases, writeBack } = this.#deps;
