@@ -34,6 +34,8 @@ export class EarlyAnswers {
   #isOpen = false;
   #isAllowed = false;
   #wasAllowed = false;
+  /** Highest number that former processes gave. */
+  #last = 0;
 
   constructor(deps: EarlyAnswersDeps) {
     this.#deps = deps;
@@ -43,15 +45,17 @@ export class EarlyAnswers {
   left(): (DriveRequest & Early)[] {
     const { earlyLog, journal } = this.#deps;
     const recorded = journal.operations().reduce((highest, { early = 0 }) => Math.max(highest, early), 0);
-    return leftEarly(earlyLog.path, earlyLog.boot).requests.filter(({ earlyNumber }) => earlyNumber > recorded);
+    const { requests, last } = leftEarly(earlyLog.path, earlyLog.boot);
+    this.#last = last;
+    return requests.filter(({ earlyNumber }) => earlyNumber > recorded);
   }
 
   /** Called when what was left has been taken in: the drive may answer from here on (`isOn`), when `renew` says so. */
   begin(isOn: boolean): void {
     const { drive, clock, earlyLog } = this.#deps;
-    const { last } = leftEarly(earlyLog.path, earlyLog.boot);
-    if (!isOn && last === 0) return;
-    this.#isOpen = drive.openEarlyLog(earlyLog.path, earlyLog.boot, Math.max(last + 1, wallMs(clock) * NUMBERS_A_MS));
+    if (!isOn && this.#last === 0) return;
+    const next = Math.max(this.#last + 1, wallMs(clock) * NUMBERS_A_MS);
+    this.#isOpen = drive.openEarlyLog(earlyLog.path, earlyLog.boot, next);
   }
 
   /** The drive may answer if nobody else can change anything, and nothing is in the way here: `isFree`. */
