@@ -247,6 +247,8 @@ struct Notice {
 // The agent's answer to a message, or why it is not waited for any longer.
 struct Answer {
   Kind error = Kind::kNone;
+  // True of a commit whose content is a version now.
+  bool is_version() const { return error == Kind::kNone && version != 0; }
   bool is_given_up = false;  // deadline, interrupt, end of the drive: the agent did not say this
   uint64_t node = 0;
   uint64_t content = 0;

@@ -375,13 +375,12 @@ void File::KeepInFlight() {
 
 std::vector<uint64_t> File::EndCommit(const Answer& answer) {
   std::lock_guard lock(mutex_);
-  const bool is_version = answer.error == Kind::kNone && answer.version != 0;
   for (const auto& layer : frozen_) {
     if (!layer->is_in_flight) continue;
     layer->is_in_flight = false;
-    if (is_version) layer->version = answer.version;
+    if (answer.is_version()) layer->version = answer.version;
   }
-  if (is_version) version_ = answer.version;
+  if (answer.is_version()) version_ = answer.version;
   commit_ = 0;
   return std::exchange(commit_waiters_, {});
 }

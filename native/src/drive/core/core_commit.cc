@@ -117,9 +117,8 @@ void DriveCore::OnCommitted(const FilePtr& file, const Answer& answer) {
     std::lock_guard lock(mutex_);
     waiters = file->EndCommit(answer);
     // There is no version of a file that nobody wants; what it has goes with the next one, if its name comes back.
-    const bool is_version = answer.error == Kind::kNone && answer.version != 0;
-    file->has_failed = !is_version;
-    if (is_version) OnVersionLocked(*file);
+    file->has_failed = !answer.is_version();
+    if (answer.is_version()) OnVersionLocked(*file);
   }
   for (const uint64_t waiter : waiters) requests_.Resume(waiter, answer);
   front_->Post([this, file] { Finish(file); });
