@@ -111,3 +111,37 @@ test.each([
   const { violations } = check(calls, truth, { closeMs: 1, termMs: 1, isAsync: true });
   expect(violations.filter((each) => !each.startsWith("lost: "))).toEqual(wrong);
 });
+
+test.each([
+  ["while it had that open", 10, 15, []],
+  ["before it opened that", 13, 15, [expect.stringMatching(/^theirs: /)]],
+])("a name may be a file's that another client put there for a program, but not %s", (_title, began, ended, wrong) => {
+  const truth = truthOf([
+    made("a", COPY, 1),
+    written(COPY, 2, BEFORE, 2),
+    { ...renamed(THEIRS, 0, 12), bindings: [{ folder: ROOT, name: "a", node: THEIRS }] },
+    written(THEIRS, 4, NEWER, 13),
+    renamed(THEIRS, 4, 45),
+  ]);
+  const calls = [
+    call("rename", 11, 12, { client: "client1", path: "c", toPath: "a" }),
+    call("write", began, ended, { content: SAVED }),
+    call("rename", 20, 21, { toPath: "b" }),
+  ];
+  const { violations } = check(calls, truth, { closeMs: 1, termMs: 1, isAsync: true });
+  expect(violations.filter((each) => each.startsWith("theirs: "))).toEqual(wrong);
+});
+
+test.each([
+  ["is replaced by a rename of what has the other name since", "c", []],
+  ["is lost where the file itself was renamed", "b", [expect.stringMatching(/^lost: client0 write b /)]],
+])("a content that was never committed, of a file with two names, %s", (_title, from, wrong) => {
+  const calls = [
+    call("link", 1, 2, { path: "a", toPath: "b" }),
+    call("rename", 3, 4, { path: "c", toPath: "a" }),
+    call("write", 5, 6, { path: "b", content: SAVED }),
+    call("rename", 7, 8, from === "c" ? { path: "a", toPath: "b" } : { path: "b", toPath: "d" }),
+  ];
+  const { violations } = check(calls, truthOf([]), { closeMs: 1, termMs: 1, isAsync: true });
+  expect(violations.filter((each) => each.includes("write b"))).toEqual(wrong);
+});

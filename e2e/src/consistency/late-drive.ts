@@ -17,9 +17,15 @@ export function tellLate(drive: MemoryDrive, process: Process, lateMs: () => num
       requests: (batch: DriveRequest[]) => later(() => on.requests(batch)),
       notice: (notice: DriveNotice) => later(() => on.notice(notice)),
     });
+  // Behind what it was told before.
+  const given: MemoryDrive["given"] = async () => {
+    await drive.given();
+    await new Promise<void>((resolve) => later(resolve));
+  };
   return new Proxy(drive, {
     get: (target, property) => {
       if (property === "start") return start;
+      if (property === "given") return given;
       const value: unknown = Reflect.get(target, property, target);
       return typeof value === "function" ? value.bind(target) : value;
     },

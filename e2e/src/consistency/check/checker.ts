@@ -3,7 +3,7 @@
 import { type Call, folderOf, isChange, wordsOf, touches } from "./history.ts";
 import { type DurabilityDeps, lostContents, pathsSince } from "./durability.ts";
 import { GivenNames } from "./given-names.ts";
-import { type Committed, EMPTY, type Truth, UNKNOWN, sizeOf } from "./truth.ts";
+import { type Committed, EMPTY, type Truth, UNKNOWN, sizeOf, UNHEARD_MAX } from "./truth.ts";
 
 export interface Verdict {
   /** Sentences about what was seen against the guarantee; none when it held. */
@@ -19,8 +19,6 @@ export interface Verdict {
 const KERNEL_MS = 1_050;
 /** EIO, ENOSPC: what was not saved then is kept, and sent later. */
 const UNSAVED_ERRNOS: ReadonlySet<number> = new Set([5, 28]);
-/** Count of the newest commits that a client may not have heard of when it opens a file. */
-const UNHEARD_MAX = 20;
 
 const NEAR_MS = 100;
 

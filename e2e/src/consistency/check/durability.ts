@@ -117,8 +117,9 @@ class Durability {
 export function pathsSince(call: Call, calls: readonly Call[]): ReadonlySet<string> {
   const { began } = call;
   const paths = linkedBefore(call, calls);
-  for (const { kind, path: from, toPath: to, began: at, errno } of calls.toSorted((a, b) => a.began - b.began)) {
-    if (to === undefined || (kind === "rename" ? at < began : kind !== "link")) continue;
+  for (const each of calls.toSorted((a, b) => a.began - b.began)) {
+    const { kind, path: from, toPath: to, began: at, errno } = each;
+    if (to === undefined || (kind === "rename" ? at < began : kind !== "link" || isKnownBefore(each, call))) continue;
     // A call that was refused has done nothing.
     if (errno !== undefined && !UNSAVED_ERRNOS.has(errno)) continue;
     if (paths.has(from)) paths.add(to);
@@ -127,11 +128,16 @@ export function pathsSince(call: Call, calls: readonly Call[]): ReadonlySet<stri
   return paths;
 }
 
+/** A call of the same machine that had done its work by then. */
+function isKnownBefore({ client, began, outcome }: Call, call: Call): boolean {
+  return client === call.client && began < call.began && outcome === "ok";
+}
+
 /** Names that the call's file had on its machine as it began, by what programs there had done until then. */
-function linkedBefore({ path, client, began }: Call, calls: readonly Call[]): Set<string> {
+function linkedBefore(call: Call, calls: readonly Call[]): Set<string> {
   /** Files by path: the same one for all its names. */
   const files = new Map<string, Call>();
-  const before = calls.filter((each) => each.client === client && each.began < began && each.outcome === "ok");
+  const before = calls.filter((each) => isKnownBefore(each, call));
   for (const each of before.toSorted((a, b) => a.began - b.began)) {
     const { kind, path: from, toPath: to } = each;
     if (kind === "remove" || kind === "removeTree") files.delete(from);
@@ -141,6 +147,7 @@ function linkedBefore({ path, client, began }: Call, calls: readonly Call[]): Se
     if (kind === "link") files.set(from, file);
     else files.delete(from);
   }
+  const { path } = call;
   const file = files.get(path);
   return new Set([path, ...[...files].flatMap(([name, each]) => (each === file ? [name] : []))]);
 }

@@ -1,7 +1,7 @@
 // Says which files the server may have given a name that a program gave one, and checks that such a file is the one
 // that the program saw: with what had been saved in it.
 import { type Call, isChange, wordsOf, touches } from "./history.ts";
-import { EMPTY, type Truth } from "./truth.ts";
+import { EMPTY, type Truth, UNHEARD_MAX } from "./truth.ts";
 
 export interface GivenNamesDeps {
   calls: readonly Call[];
@@ -26,9 +26,10 @@ export class GivenNames {
    * Nodes that a rename or link may have been of, which the server has after the commit `seq`: under its old name, or,
    * where the file got that only on its machine, under the name of before, or beside.
    */
-  movedBy({ client, path, began }: Call, seq: number): Set<number> {
+  movedBy({ client, kind, path, began, firstSeq }: Call, seq: number): Set<number> {
     const { calls, truth, seqs, isTold } = this.parts;
-    const there = truth.nodesAt(path, seq, seq);
+    // A link may be of a file that has just lost the name: its client has not heard of that.
+    const there = truth.nodesAt(path, kind === "link" ? Math.max(0, Math.min(seq, firstSeq - UNHEARD_MAX)) : seq, seq);
     const named = calls.findLast(
       (each) =>
         each.client === client && each.began < began && each.outcome === "ok" && givenOrTaken(each).includes(path),
@@ -60,6 +61,8 @@ export class GivenNames {
     if (newest?.client !== client || newest.ended > began || isTold(newest)) return undefined;
     const { content, outcome } = newest;
     if (newest.kind !== "write" || newest.path !== path || outcome !== "ok" || content === EMPTY) return undefined;
+    // Others may have put another file there while the program had this one open.
+    if (before.some((each) => each.client !== client && each.ended > newest.began)) return undefined;
     if (isMixed(call) || isMixed(newest)) return undefined;
     if (truth.isUnwritten(node, commit.seq))
       return `empty: ${wordsOf(call)} was commit ${seq}, before what ${wordsOf(newest)} saved there`;

@@ -77,6 +77,8 @@ function isElsewhere(operation: Operation, bindings: Decided["bindings"]): boole
 /** Key of a content that a program on the server wrote, of which the server has no digests yet. */
 export const UNKNOWN = "?";
 
+/** Count of the newest commits that a client may not have heard of when it opens a file. */
+export const UNHEARD_MAX = 20;
 /** The key of no bytes. */
 export const EMPTY = ":";
 const ROOT = 1;
