@@ -1,5 +1,6 @@
 // The sqlite engine of MetaStore: a worker thread owns the database, this side sends it calls. Calls of one turn of the
 // event loop go in one message and are answered in one; what crosses is copied, nothing is shared.
+import { access } from "node:fs/promises";
 import { Worker } from "node:worker_threads";
 import { RunnelError } from "@runnel/shared/model";
 import type { ErrorDetail, ErrorKind } from "@runnel/shared";
@@ -8,6 +9,7 @@ import { MetaFront } from "../meta-front.ts";
 import type { Creation } from "../first-rows.ts";
 import type { MetaStore } from "../meta-store.ts";
 import { ownCopy } from "../own-copy.ts";
+import { metaFile } from "./files.ts";
 
 export { removeSqliteMetaStore } from "./files.ts";
 
@@ -97,11 +99,21 @@ class MetaWorker {
   }
 }
 
+async function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
 /**
  * Opens the meta store in a folder, or creates one there. @throws Exists (create), NotFound, Version for one written by
  * a newer Runnel, Corrupt for a damaged one: it has to be removed and rebuilt (removeSqliteMetaStore).
  */
 export async function openSqliteMetaStore(folder: string, options: { create?: Creation } = {}): Promise<MetaStore> {
+  // A thread takes longer to find that out.
+  if (options.create === undefined && !(await isThere(metaFile(folder))))
+    throw new RunnelError("NotFound", "open meta store", "There is no meta store.");
   const worker = new MetaWorker({ folder, ...options });
   try {
     await worker.opened();
