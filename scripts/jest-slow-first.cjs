@@ -14,7 +14,6 @@ const SLOW = [
   "native/test/checks.long",
   "e2e/test/memory.long",
   "e2e/test/real-input.long",
-  "native/test/checks",
   "e2e/test/consistency",
   "e2e/test/crash",
   "e2e/test/write-back",

@@ -1,5 +1,5 @@
-// The checks of the C++ notice faults: each is put into a copy of the sources, and found. Without one, fuzzing finds
-// nothing for longer than in checks.test.ts.
+// The C++ without Node under sanitizers, and fuzzed for a minute. The checks notice faults: each is put into a copy of
+// the sources, and found.
 import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -64,6 +64,12 @@ const FAULTS: readonly Fault[] = [
     told: /ThreadSanitizer: data race/,
   },
 ];
+
+test(
+  "the C++ tests pass under AddressSanitizer and UndefinedBehaviorSanitizer",
+  () => promisify(execFile)(process.execPath, [join(NATIVE, "check.mjs"), "address"]),
+  DEADLINE_MS,
+);
 
 test(
   "what has threads has no race under ThreadSanitizer",
