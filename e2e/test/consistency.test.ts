@@ -74,7 +74,7 @@ test(
     const failed = reports.filter(({ violations }) => violations.length > 0);
     if (failed.length > 0) throw new Error(`RUNNEL_MODE=async ${failed.map(wordsOf).join("\n\n")}`);
     // Clients that work in folders of their own have a write lease each.
-    expect(reports.reduce((all, { heldApart }) => all + heldApart, 0)).toBeGreaterThan(10);
+    expect(reports.reduce((all, { heldApart }) => all + heldApart, 0)).toBeGreaterThan(5);
   },
   BEGUN_MS + 100_000,
 );

@@ -3,11 +3,11 @@
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { systemBoot } from "@runnel/native";
 import { leftEarly } from "@runnel/native/drive";
-import { readdirSync, statSync } from "node:fs";
+import { readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Device, Sandbox, type ServerProcess, isAlive, onMountInNode, waitFor } from "../src/harness/index.ts";
 
-const FILES = 400;
+const FILES = 240;
 
 let sandbox: Sandbox;
 let server: ServerProcess;
@@ -56,15 +56,19 @@ async function makeFiles(folder: string): Promise<void> {
   await device.flush(drive);
 }
 
-/** Changes modes and names, and kills the agent with the last of them. */
+/** Changes modes and names, makes folders and files, saves, and kills the agent with the last of it. */
 async function changeAndKill(folder: string): Promise<void> {
   await onMountInNode(
     async ({ path, files, pid }: { path: string; files: number; pid: number }) => {
-      const { chmodSync, renameSync, unlinkSync } = await import("node:fs");
+      const { chmodSync, mkdirSync, renameSync, unlinkSync, writeFileSync } = await import("node:fs");
       for (let n = 0; n < files; n += 2) {
         chmodSync(`${path}/${n}`, 0o640);
         renameSync(`${path}/${n}`, `${path}/moved-${n}`);
         unlinkSync(`${path}/${n + 1}`);
+        mkdirSync(`${path}/folder-${n}`, 0o750);
+        writeFileSync(`${path}/folder-${n}/temporary`, `new content ${n}`, { mode: 0o640 });
+        renameSync(`${path}/folder-${n}/temporary`, `${path}/folder-${n}/new`);
+        writeFileSync(`${path}/moved-${n}`, `another content ${n}`);
       }
       process.kill(pid, "SIGKILL");
     },
@@ -73,8 +77,9 @@ async function changeAndKill(folder: string): Promise<void> {
   await waitFor(() => !isAlive(device.agentPid()), 5000, "the agent to end");
 }
 
-test("a program changes names and modes, and the agent is killed in the same moment: nothing of it is lost", async () => {
-  const names = Array.from({ length: FILES / 2 }, (_, n) => `moved-${2 * n}`).toSorted();
+test("a program changes, makes and saves, and the agent is killed in the same moment: nothing of it is lost", async () => {
+  const numbers = Array.from({ length: FILES / 2 }, (_, n) => 2 * n);
+  const names = numbers.flatMap((n) => [`moved-${n}`, `folder-${n}`]).toSorted();
   let wereLeft = 0;
   for (let round = 0; wereLeft === 0 && round < ROUNDS_MAX; round++) {
     const folder = `made-${round}`;
@@ -84,7 +89,14 @@ test("a program changes names and modes, and the agent is killed in the same mom
     await device.mount(`ws://127.0.0.1:${server.port}/docs`, drive, ASYNC);
     await device.flush(drive, { up: true });
     expect(readdirSync(join(served, folder)).toSorted()).toEqual(names);
-    for (const name of names) expect(statSync(join(served, folder, name)).mode & 0o777).toBe(0o640);
+    for (const n of numbers) {
+      const at = (name: string): string => join(served, folder, name);
+      expect(statSync(at(`moved-${n}`)).mode & 0o777).toBe(0o640);
+      expect(readFileSync(at(`moved-${n}`), "utf8")).toBe(`another content ${n}`);
+      expect(statSync(at(`folder-${n}`)).mode & 0o777).toBe(0o750);
+      expect(readdirSync(at(`folder-${n}`))).toEqual(["new"]);
+      expect(readFileSync(at(`folder-${n}/new`), "utf8")).toBe(`new content ${n}`);
+    }
   }
   expect(wereLeft).toBeGreaterThan(0);
   const [mount] = (await device.status())["mounts"] as { problems: string[] }[];

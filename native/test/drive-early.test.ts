@@ -1,6 +1,6 @@
 // Changes that the drive answers before the agent hears of them: which, what it makes of what the agent says meanwhile,
 // and what of them a killed process leaves.
-import { readFileSync, writeFileSync } from "node:fs";
+import { constants, readFileSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type DriveEntry, type DriveRequest, leftEarly } from "../drive.ts";
 import { type MemoryRig, memoryRig } from "./support/memory-rig.ts";
@@ -40,17 +40,39 @@ function requests(): DriveRequest[] {
   return rig.fake.log.filter((item): item is DriveRequest => "caller" in item);
 }
 
+async function create(name: string, mode: number): Promise<void> {
+  const { program } = rig;
+  await program.close(await program.open(name, constants.O_WRONLY | constants.O_CREAT, mode));
+}
+
+/** A program writes all of a file, and closes it. */
+async function save(name: string, content: string, mode = 0o644): Promise<void> {
+  const { program } = rig;
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC;
+  const file = await program.open(name, flags, mode);
+  await program.write(file, 0, Buffer.from(content));
+  await program.close(file);
+}
+
+async function read(name: string): Promise<string> {
+  const { program } = rig;
+  const file = await program.open(name, constants.O_RDONLY);
+  const bytes = await program.read(file, 0, 1000);
+  await program.close(file);
+  return Buffer.from(bytes).toString();
+}
+
 /** Lists what the agent was told of that is done already, and what it was asked for. */
 function words(): string[] {
   return requests().map(({ op, answeredNs }) => `${op} ${answeredNs === undefined ? "asked" : "done"}`);
 }
 
-/** Runs while the agent does nothing, and returns what it is told of. */
+/** Runs while the agent does nothing, and returns the changes that it is told of. */
 async function withBusyAgent(run: () => Promise<unknown>): Promise<DriveRequest[]> {
-  rig.fake.hold("remove", "rename", "setattr");
+  rig.fake.hold("make", "link", "commit", "remove", "rename", "setattr");
   await run();
   await rig.drive.given();
-  return requests();
+  return requests().filter(({ op }) => op !== "open" && op !== "fetch");
 }
 
 describe("a program has its answer while the agent is busy, and sees what it did", () => {
@@ -104,6 +126,125 @@ describe("a program has its answer while the agent is busy, and sees what it did
     ]);
   });
 
+  test("a folder and what is made in it, at any depth", async () => {
+    const { program } = rig;
+    const before = await program.stat("other");
+    const told = await withBusyAgent(async () => {
+      await program.mkdir("other/new", 0o750);
+      await program.mkdir("other/new/below", 0o755);
+      await create("other/new/below/plain", 0o640);
+      expect(await program.readdir("other")).toEqual(["new"]);
+      expect(await program.readdir("other/new/below")).toEqual(["plain"]);
+      await expect(program.stat("other/new/none")).rejects.toMatchObject({ errno: ENOENT });
+    });
+    const nodes = told.map((request) => ("node" in request ? request.node : undefined));
+    expect(told).toMatchObject([
+      { op: "make", type: "folder", folder: nodeOf("other"), name: "new", mode: 0o750, earlyNumber: 1 },
+      { op: "make", type: "folder", folder: nodes[0], name: "below", mode: 0o755 },
+      { op: "make", type: "file", folder: nodes[1], name: "plain", mode: 0o640 },
+    ]);
+    expect(new Set(nodes).size).toBe(3);
+    const after = await program.stat("other");
+    expect(after.nlink).toBe(before.nlink + 1);
+    expect(after.mtimeNs).toBeGreaterThan(before.mtimeNs);
+    expect(await program.stat("other/new")).toMatchObject({ ino: nodes[0], nlink: 3 });
+    expect(await program.stat("other/new/below/plain")).toMatchObject({ ino: nodes[2], nlink: 1, sizeBytes: 0 });
+  });
+
+  test("a file that it creates, saves and moves", async () => {
+    const { program, fake } = rig;
+    const told = await withBusyAgent(async () => {
+      await save("other/new", "written", 0o600);
+      await program.rename("other/new", "full/moved");
+      expect((await program.stat("full/moved")).sizeBytes).toBe(7);
+      expect(await read("full/moved")).toBe("written");
+    });
+    expect(told).toMatchObject([
+      { op: "make", type: "file", name: "new", mode: 0o600 },
+      { op: "commit", reason: "flush", baseVersion: 0, baseBytes: 0, sizeBytes: 7, earlyNumber: 2 },
+      { op: "rename", name: "new", toName: "moved" },
+    ]);
+    fake.release();
+    await rig.drive.given();
+    expect(fake.entryAt("full/moved")).toMatchObject({ sizeBytes: 7, mode: 0o600 });
+    expect(await read("full/moved")).toBe("written");
+    expect(leftEarly(path, "boot").requests).toEqual([]);
+  });
+
+  test("a file that it writes anew", async () => {
+    const { program } = rig;
+    const told = await withBusyAgent(async () => {
+      await save("full/a", "another content");
+      expect((await program.stat("full/a")).sizeBytes).toBe(15);
+    });
+    expect(told).toMatchObject([
+      { op: "commit", baseVersion: entryOf("full/a").version, baseBytes: 0, sizeBytes: 15, earlyNumber: 1 },
+    ]);
+    rig.fake.release();
+    await rig.drive.given();
+    expect(entryOf("full/a").sizeBytes).toBe(15);
+  });
+
+  test("the size and time of what it saved, while the agent has not heard of a later mode", async () => {
+    const { program, fake } = rig;
+    await withBusyAgent(async () => {
+      await save("other/new", "written");
+      const { mtimeNs } = await program.stat("other/new");
+      await program.chmod("other/new", 0o600);
+      for (const op of ["make", "commit"] as const) {
+        fake.release(op);
+        await rig.drive.given();
+      }
+      expect(await program.stat("other/new")).toMatchObject({ sizeBytes: 7, mtimeNs });
+      expect((await program.stat("other/new")).mode & 0o7777).toBe(0o600);
+      await program.utimes("other/new", 1n, 2n);
+      expect(await program.stat("other/new")).toMatchObject({ sizeBytes: 7, mtimeNs: 2n });
+    });
+    fake.release();
+    await rig.drive.given();
+    expect(await program.stat("other/new")).toMatchObject({ sizeBytes: 7, mtimeNs: 2n });
+  });
+
+  test("a second name of a file, and the removal of one", async () => {
+    const { program } = rig;
+    const told = await withBusyAgent(async () => {
+      await program.link("full/a", "other/second");
+      expect(await program.stat("full/a")).toMatchObject({ nlink: 2, ino: nodeOf("full/a") });
+      expect(await program.stat("other/second")).toMatchObject({ nlink: 2, ino: nodeOf("full/a") });
+      await program.unlink("full/a");
+      expect(await program.stat("other/second")).toMatchObject({ nlink: 1 });
+      expect(await read("other/second")).toBe("a");
+      await expect(program.stat("full/a")).rejects.toMatchObject({ errno: ENOENT });
+    });
+    const node = nodeOf("full/a");
+    expect(told).toMatchObject([
+      { op: "link", node, folder: nodeOf("other"), name: "second" },
+      { op: "remove", node, name: "a" },
+    ]);
+    rig.fake.release();
+    await rig.drive.given();
+    expect(entryOf("other/second")).toMatchObject({ node, nlink: 1 });
+    expect(await program.stat("other/second")).toMatchObject({ nlink: 1 });
+  });
+
+  test("in a folder with S_ISGID, which gives its group and, to folders, the bit", async () => {
+    const { program, fake } = rig;
+    await program.chmod("other", 0o2775);
+    await rig.drive.given();
+    rig.drive.putNode({ ...entryOf("other"), gid: 77 }, false);
+    const told = await withBusyAgent(async () => {
+      await program.mkdir("other/folder", 0o755);
+      await create("other/file", 0o644);
+    });
+    expect(told.slice(-2)).toMatchObject([
+      { op: "make", mode: 0o2755, caller: { gid: 77 } },
+      { op: "make", mode: 0o644, caller: { gid: 77 } },
+    ]);
+    expect((await program.stat("other/folder")).mode & 0o7777).toBe(0o2755);
+    expect(await program.stat("other/file")).toMatchObject({ gid: 77 });
+    fake.release();
+  });
+
   test("an open file that was removed reads on", async () => {
     const { program } = rig;
     const file = await program.open("full/a", 0);
@@ -135,7 +276,26 @@ test("the agent that has taken all in sees what programs see", async () => {
 
 describe("the agent is asked", () => {
   test.each<[string, (rig: MemoryRig) => Promise<unknown>]>([
-    ["for a file with several names", ({ program }) => program.unlink("full/twice")],
+    ["for a link", ({ program }) => program.symlink("a", "full/link")],
+    ["to move a file with several names", ({ program }) => program.rename("full/twice", "full/moved")],
+    [
+      "to remove a name of a file whose others are not known",
+      async ({ program, drive }) => {
+        const entry = entryOf("full/twice");
+        drive.dropFolder(nodeOf("full"));
+        drive.putEntries([{ folder: nodeOf("full"), name: "twice", entry }], false);
+        await program.unlink("full/twice");
+      },
+    ],
+    ["to link a name that servers may refuse", ({ program }) => program.link("full/a", "full/a:b")],
+    ["to make a name that servers may refuse", ({ program }) => program.mkdir("full/a:b", 0o755)],
+    [
+      "when there is no number for what is made",
+      async ({ program, drive }) => {
+        drive.giveNodes(0, 0);
+        await program.mkdir("full/new", 0o755);
+      },
+    ],
     ["to move a folder", ({ program }) => program.rename("full/empty", "other/empty")],
     ["for a name that servers may refuse", ({ program }) => program.rename("full/a", "full/a:b")],
     ["for a name with a control", ({ program }) => program.rename("full/a", "full/a\u0085")],
@@ -165,7 +325,7 @@ describe("the agent is asked", () => {
   test("while it is asked for another change, if only by somebody who has given up", async () => {
     const { program, fake, drive } = rig;
     fake.hold("make");
-    const made = program.mkdir("full/new", 0o755);
+    const made = program.symlink("a", "full/new");
     await drive.given();
     const changed = program.chmod("full/a", 0o600);
     await drive.given();
@@ -180,7 +340,7 @@ describe("the agent is asked", () => {
   test("when it does not keep up, until it does", async () => {
     const { program, fake } = rig;
     await withBusyAgent(() => program.chmod("full/a", 0o600));
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await new Promise((resolve) => setTimeout(resolve, 2_100));
     const later = program.chmod("full/b", 0o600);
     await rig.drive.given();
     expect(words()).toEqual(["setattr done", "setattr asked"]);
@@ -190,6 +350,95 @@ describe("the agent is asked", () => {
     await rig.drive.given();
     expect(requests().at(-1)).toMatchObject({ earlyNumber: 2 });
   });
+});
+
+describe("the agent is asked to save", () => {
+  /** Returns whether each commit that it was told of was answered before. */
+  function commits(): string[] {
+    return words().filter((each) => each.startsWith("commit"));
+  }
+
+  test("an edit of what the file has", async () => {
+    const { program } = rig;
+    const file = await program.open("full/a", constants.O_RDWR);
+    await program.write(file, 1, Buffer.from("more"));
+    await program.close(file);
+    expect(commits()).toEqual(["commit asked"]);
+  });
+
+  test("a content that is large", async () => {
+    await save("full/a", "x".repeat(2 ** 20 + 1));
+    expect(commits()).toEqual(["commit asked"]);
+  });
+
+  test("what a program has made safe from a power cut, and what is behind a save that is", async () => {
+    const { program } = rig;
+    const file = await program.open("full/a", constants.O_RDWR | constants.O_TRUNC);
+    await program.write(file, 0, Buffer.from("safe"));
+    await program.fsync(file);
+    await program.close(file);
+    expect(commits()).toEqual(["commit asked"]);
+  });
+
+  test("a second time before it has taken in the first: both are saved, one after the other", async () => {
+    const { fake } = rig;
+    fake.hold("commit");
+    await save("full/a", "first");
+    const second = save("full/a", "second");
+    await rig.drive.given();
+    expect(commits()).toEqual(["commit done"]);
+    fake.release();
+    await second;
+    await rig.drive.given();
+    expect(commits()).toEqual(["commit done", "commit done"]);
+    expect(await read("full/a")).toBe("second");
+  });
+
+  test("and a sync of what is not taken in yet waits until that is safe", async () => {
+    const { program, fake } = rig;
+    fake.hold("commit", "sync");
+    await save("full/a", "content");
+    const file = await program.open("full/a", constants.O_RDWR);
+    let isSafe = false;
+    const synced = program.fsync(file).then(() => (isSafe = true));
+    fake.release("commit");
+    await rig.drive.given();
+    await rig.until(async () => fake.heldCount() > 0);
+    expect([words().at(-1), isSafe]).toEqual(["sync asked", false]);
+    fake.release();
+    await synced;
+    await program.close(file);
+  });
+
+  test("more than the drive may have answered for", async () => {
+    const content = "x".repeat(2 ** 20);
+    const { fake } = rig;
+    fake.hold("make", "commit");
+    for (let n = 0; n < 64; n++) await save(`full/large-${n}`, content);
+    const more = save("full/more", content);
+    await rig.drive.given();
+    expect(commits()).toEqual([...Array.from({ length: 64 }, () => "commit done"), "commit asked"]);
+    fake.release();
+    await more;
+    await rig.drive.given();
+    fake.clearLog();
+    await save("full/later", content);
+    await rig.drive.given();
+    expect(commits()).toEqual(["commit done"]);
+  });
+});
+
+test("a question goes ahead of what the agent has not heard of, unless that concerns it", async () => {
+  const { program, drive, fake } = rig;
+  drive.dropFolder(nodeOf("other"));
+  await program.mkdir("full/new", 0o755);
+  await program.chmod("full/a", 0o600);
+  await Promise.all([program.readdir("other"), program.open("full/a", constants.O_RDONLY)]);
+  await drive.given();
+  const told = requests().map(({ op }) => op);
+  expect(told.indexOf("list")).toBeLessThan(told.indexOf("make"));
+  expect(told.indexOf("open")).toBeGreaterThan(told.indexOf("setattr"));
+  expect(fake.entryAt("full/new")).toMatchObject({ type: "folder" });
 });
 
 test("what cannot be done is refused, by whomever", async () => {
@@ -250,14 +499,46 @@ describe("a process that is killed leaves what the agent has not recorded", () =
     expect(left.requests).toMatchObject(told.map(({ id: _id, caller: _caller, ...each }) => each));
     rig.drive.done(told[0]?.id ?? 0);
     expect(leftEarly(path, "boot").requests).toMatchObject([{ earlyNumber: 2 }, { earlyNumber: 3 }]);
-    // The second one holds the place of the third.
     rig.drive.done(told[2]?.id ?? 0);
-    expect(leftEarly(path, "boot").requests).toHaveLength(2);
+    expect(leftEarly(path, "boot").requests).toMatchObject([{ earlyNumber: 2 }]);
     rig.drive.done(told[1]?.id ?? 0);
     expect(leftEarly(path, "boot")).toEqual({ requests: [], last: 3 });
     await program.chmod("full/a", 0o600);
     await rig.drive.given();
     expect(leftEarly(path, "boot").requests).toMatchObject([{ earlyNumber: 4, mode: 0o600 }]);
+  });
+
+  test("a file and a folder that were made, with their numbers and owners", async () => {
+    const { program } = rig;
+    const told = await withBusyAgent(async () => {
+      await program.mkdir("other/folder", 0o700);
+      await create("other/folder/file", 0o4640);
+    });
+    const left = leftEarly(path, "boot").requests;
+    expect(left).toMatchObject(
+      told.map(({ id: _id, caller: { pid: _pid, ...owner }, ...each }) => ({ ...each, caller: owner })),
+    );
+    expect(left).toMatchObject([{ type: "folder" }, { type: "file", mode: 0o4640 }]);
+  });
+
+  test("a content that was saved, with where it lies", async () => {
+    const told = await withBusyAgent(async () => {
+      await save("full/a", "saved");
+      const { program } = rig;
+      const file = await program.open("full/b", constants.O_RDWR | constants.O_TRUNC);
+      for (const at of [0, 10_000]) await program.write(file, at, Buffer.from("part"));
+      await program.close(file);
+    });
+    const left = leftEarly(path, "boot").requests;
+    expect(left).toMatchObject([
+      { op: "commit", node: nodeOf("full/a"), sizeBytes: 5, layers: [{ extents: [{ offset: 0, length: 5 }] }] },
+      { op: "commit", node: nodeOf("full/b"), sizeBytes: 10_004, layers: [{ extents: [{}, { offset: 10_000 }] }] },
+    ]);
+    const content = (request: DriveRequest | undefined): object =>
+      request?.op === "commit" ? { layers: request.layers, mtimeNs: request.mtimeNs, ctimeNs: request.ctimeNs } : {};
+    expect(left.map(content)).toEqual(told.map(content));
+    const [layer] = left.flatMap((request) => (request.op === "commit" ? request.layers : []));
+    expect(readFileSync(layer?.path ?? "", "utf8")).toBe("saved");
   });
 
   test("nothing that was written in another boot, or is no such file", async () => {

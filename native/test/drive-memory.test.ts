@@ -8,11 +8,6 @@ import type { DriveBinding, MemoryDrive } from "../drive.ts";
 import { memoryRig, type MemoryRig } from "./support/memory-rig.ts";
 
 driveContract("memory drive", memoryRig);
-driveContract("memory drive that answers early", async (changes) => {
-  const rig = await memoryRig(changes);
-  rig.allowEarly();
-  return rig;
-});
 
 const { O_RDONLY, O_RDWR, O_CREAT, O_WRONLY } = constants;
 const ESTALE = 116;

@@ -9,6 +9,7 @@ import type { Clock, Dialer, Disk, DiskRoot, Executor } from "@runnel/shared";
 import type { Logger } from "pino";
 import { AgentHome, thisSystem, volumeOf } from "./control/index.ts";
 import { openCache } from "./cache/content-cache.ts";
+import { filesLeft, readEarlyLog } from "./changes/early-answers.ts";
 import type { DeviceAtHome } from "./colleagues/colleagues.ts";
 import { deviceAtHome } from "./colleagues/device-at-home.ts";
 import { commonFolder, pathBelow } from "./cache/path-below.ts";
@@ -142,7 +143,8 @@ export async function openMountWith(
         ...(newInstance === undefined ? {} : { newInstance }),
       }),
     );
-    await journal.sweep();
+    const earlyLog = readEarlyLog(join(statePath, "early"), boot ?? systemBoot());
+    await journal.sweep(filesLeft(earlyLog));
     const pinList = await PinList.open(state);
     const data = keep(await openFolder(journal.dataFolder));
     const cache = keep(
@@ -195,7 +197,7 @@ export async function openMountWith(
       cache,
       journal,
       pinList,
-      earlyLog: { path: join(statePath, "early"), boot: boot ?? systemBoot() },
+      earlyLog,
       data,
       cacheRoot,
       software: `Runnel ${VERSION}`,

@@ -1,5 +1,5 @@
 // When the drive may answer before the agent hears of it, and what a killed process left.
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { ROOT_NODE, SimulatedClock } from "@runnel/shared";
 import { EarlyAnswers, type EarlyAnswersDeps } from "../../src/agent/changes/early-answers.ts";
 import { nothingPaused } from "../pauses/nothing-paused.ts";
@@ -8,9 +8,16 @@ import { nothingPaused } from "../pauses/nothing-paused.ts";
 function rig(changes: object = {}) {
   const said: unknown[] = [];
   const state = {
-    session: { isResponsive: true, mayOnlyRead: false, writeLeases: { held: new Set([ROOT_NODE]) } },
+    session: {
+      isResponsive: true,
+      mayOnlyRead: false,
+      writeLeases: { held: new Set([ROOT_NODE]) },
+      nodes: { newNodes: async (most: number) => [7_000, most] },
+    },
+    isOwnerShown: false,
+    epoch: () => "epoch",
     pauses: nothingPaused,
-    journal: { numbersLeft: 10_000, problem: () => undefined, operations: () => [] },
+    journal: { numbersLeft: 30_000, problem: () => undefined, operations: () => [] },
     changes: { hasOutstanding: false },
     hasLog: true,
     ...changes,
@@ -23,9 +30,12 @@ function rig(changes: object = {}) {
         return state.hasLog;
       },
       allowEarly: (isAllowed: boolean) => said.push(isAllowed),
+      giveNodes: (first: number, count: number) => {
+        if (first !== 0) said.push([first, count]);
+      },
     },
     clock: new SimulatedClock({ wallNs: 5_000_000_000n }),
-    earlyLog: { path: "/nowhere/early", boot: "boot" },
+    earlyLog: { path: "/nowhere/early", boot: "boot", left: { requests: [], last: 0 } },
   } as unknown as EarlyAnswersDeps);
   return { early, said };
 }
@@ -54,7 +64,7 @@ test.each([
   ["something is paused", { pauses: { ...nothingPaused, isEmpty: false } }],
   ["a program waits for the server", { changes: { hasOutstanding: true } }],
   ["the journal lacks numbers", { journal: { numbersLeft: 100, problem: () => undefined } }],
-  ["the journal cannot be written", { journal: { numbersLeft: 10_000, problem: () => new Error("full") } }],
+  ["the journal cannot be written", { journal: { numbersLeft: 30_000, problem: () => new Error("full") } }],
   ["there is no log", { hasLog: false }],
 ])("it may not while %s", (_why, changes) => {
   const { early, said } = rig(changes);
@@ -67,4 +77,38 @@ test("in mode sync there is no log, unless one was left", () => {
   const { early, said } = rig();
   early.begin(false);
   expect(said).toEqual([]);
+});
+
+describe("node ids for what the drive makes", () => {
+  const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+  test("are given to it before it has used them up", async () => {
+    const { early, said } = rig({ isOwnerShown: true });
+    early.begin(true);
+    early.renew(true);
+    await settled();
+    for (let made = 0; made < 1_024; made++) early.made();
+    early.renew(true);
+    await settled();
+    expect(said).toEqual([5_000_000, true, [7_000, 2_048]]);
+    early.made();
+    early.renew(true);
+    early.renew(true);
+    await settled();
+    expect(said.slice(3)).toEqual([[7_000, 2_048]]);
+  });
+
+  test("of another epoch take the place of those that it has", async () => {
+    let epoch = "one";
+    const { early, said } = rig({ isOwnerShown: true, epoch: () => epoch });
+    early.begin(true);
+    early.renew(true);
+    // They come too late.
+    epoch = "two";
+    await settled();
+    expect(said).toEqual([5_000_000, true]);
+    early.renew(true);
+    await settled();
+    expect(said.slice(2)).toEqual([[7_000, 2_048]]);
+  });
 });

@@ -93,7 +93,7 @@ function start(isKnown: boolean): WriteBack {
   const writeBack = new WriteBack({
     isOn: true,
     drive: { allowEarly: () => undefined, given: async () => undefined },
-    earlyLog: { path: "", boot: "" },
+    earlyLog: { path: "", boot: "", left: { requests: [], last: 0 } },
     clock: machine.clock,
     journal,
     pending,
@@ -605,7 +605,17 @@ describe("a change that the drive has answered", () => {
     expect(journal.operations()).toMatchObject([{ early: 12 }]);
   });
 
-  test("is not said to be recorded when the journal is closed before: it is left in the drive's log", async () => {
+  test("is not said to be recorded when the drive ends before: it is left in its log", async () => {
+    const writeBack = start(true);
+    machine.disk.fault = (operation) => (operation === "write" ? "NoSpace" : undefined);
+    const refusal = expect(writeBack.takeIn(MOVE, EARLY).recorded).rejects.toMatchObject({ kind: "NoSpace" });
+    await machine.clock.advance(500);
+    writeBack.ends();
+    await machine.clock.advance(1_500);
+    await refusal;
+  });
+
+  test("is not said to be recorded when the journal is closed before", async () => {
     const writeBack = start(true);
     machine.disk.fault = (operation) => (operation === "write" ? "NoSpace" : undefined);
     const refusal = expect(writeBack.takeIn(MOVE, EARLY).recorded).rejects.toMatchObject({ kind: "Interrupted" });

@@ -40,7 +40,12 @@ async function lookUp(isBackAfterMs: number, hasLease = false, isElsewhere = fal
         );
       }),
   };
-  const tree = { real: (node: number) => node, boundTo: () => undefined, lookup: async () => undefined };
+  const tree = {
+    real: (node: number) => node,
+    boundTo: () => undefined,
+    lookup: async () => undefined,
+    knownEntries: () => undefined,
+  };
   const drive = {
     heartbeat: () => undefined,
     putEntries: () => undefined,

@@ -121,10 +121,10 @@ test("[W24] the first number of an instance is 1", async () => {
 test("[F41] more numbers at once than are reserved are refused as busy, and come later", async () => {
   const machine = new JournalMachine();
   const journal = await machine.open();
-  for (let count = 0; count < 16_384; count++) journal.nextNumber();
+  for (let count = 0; count < 65_536; count++) journal.nextNumber();
   expect(() => journal.nextNumber()).toThrow(expect.objectContaining({ kind: "Busy" }));
   await machine.clock.advance(100);
-  expect(journal.nextNumber()).toBe(16_385);
+  expect(journal.nextNumber()).toBe(65_537);
   await journal.close();
 });
 
@@ -341,13 +341,39 @@ test("[W24] what is done is told of until a power cut cannot undo it, and of the
   await journal.close().catch(() => undefined);
 });
 
-test("[F44] sweep removes files that no commit names", async () => {
+test("[F44] sweep removes files that no commit names, but for those that one is to name", async () => {
   const machine = new JournalMachine();
   const journal = await machine.open();
   const n = await putOne(machine, journal, true);
-  await machine.writeData("overlay-lost", dataOf(1));
-  await journal.sweep();
-  expect(await machine.dataFiles()).toEqual([`overlay-${n}`]);
+  for (const name of ["overlay-lost", "overlay-left"]) await machine.writeData(name, dataOf(1));
+  await journal.sweep(new Set(["overlay-left"]));
+  expect(await machine.dataFiles()).toEqual([`overlay-${n}`, "overlay-left"].toSorted());
+});
+
+describe("a put that is on its way", () => {
+  test("ends when it is there, where it is done before", async () => {
+    const machine = new JournalMachine();
+    const journal = await machine.open();
+    const n = journal.nextNumber();
+    await machine.writeData(`overlay-${n}`, dataOf(n));
+    const putting = journal.put(makeCommit(journal.instance, n), false);
+    await Promise.all([putting, journal.done(journal.instance, n)]);
+    expect(journal.pending()).toEqual([]);
+    await journal.close();
+    expect((await machine.open()).pending()).toEqual([]);
+  });
+
+  test("[F43] is on stable storage after a sync that was asked for behind it", async () => {
+    const machine = new JournalMachine();
+    const journal = await machine.open();
+    const n = journal.nextNumber();
+    await machine.writeData(`overlay-${n}`, dataOf(n));
+    const commit = makeCommit(journal.instance, n);
+    await Promise.all([journal.put(commit, false), journal.sync()]);
+    await machine.cutPower();
+    const next = await machine.open();
+    expect([next.pending(), next.unverified()]).toEqual([[commit], []]);
+  });
 });
 
 test("[F45] segments are dropped when all their commits are done, and numbers outlive them", async () => {

@@ -66,7 +66,7 @@ async function makeRig(): Promise<Rig> {
     cache: await openCache({ root, path: ":memory:", executor, clock, boot: "boot 1" }),
     journal,
     pinList: await PinList.open(root),
-    earlyLog: { path: "/nowhere/early", boot: "" },
+    earlyLog: { path: "/nowhere/early", boot: "", left: { requests: [], last: 0 } },
     data: root,
     cacheRoot: root,
     software: "Runnel test",

@@ -229,7 +229,7 @@ struct Message {
   uint64_t read_before = 0;
   std::vector<LayerRanges> layers = {};
   // When the program was answered, before the agent heard of it (EarlyAnswers); 0: it waits for the agent. A removal or
-  // rename says what node had the name.
+  // rename says what node had the name; a make, what node has it, and whose it is (caller) with which mode.
   int64_t answered_ns = 0;
   uint64_t early_number = 0;  // of its record
 };

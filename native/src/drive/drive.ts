@@ -49,9 +49,9 @@ export interface Caller {
 }
 
 /**
- * A removal, a rename or a setattr that the drive has answered before the agent heard of it (allowEarly): it is so for
- * programs, and in the log of such. The agent takes it in with `tookIn`, before anything that comes behind it, and
- * answers `done` when it has it in its journal.
+ * A make, a link, a removal, a rename, a setattr or a commit that the drive has answered before the agent heard of it
+ * (allowEarly): it is so for programs, and in the log of such. The agent takes it in with `tookIn`, before anything that
+ * comes behind it, and answers `done`, or `committed`, when it has it in its journal; it does not fail.
  */
 export interface Early {
   /** When the program was answered, on the wall clock. */
@@ -74,8 +74,20 @@ type Request = { id: number; caller: Caller } & (
   | { op: "list"; folder: number } // answered done: putFolder has been called with the whole listing
   | { op: "open"; node: number; wantsWrite: boolean; truncates: boolean } // answered opened
   | { op: "create"; folder: number; name: string; mode: number; isExclusive: boolean } // answered created
-  // Answered done.
-  | { op: "make"; folder: number; name: string; type: FileType; mode: number; rdev: number; target: string }
+  /**
+   * Answered done. Early, also of a file that a program creates: `node` has the name, `mode` and owner (caller) are its
+   * own.
+   */
+  | {
+      op: "make";
+      folder: number;
+      name: string;
+      type: FileType;
+      mode: number;
+      rdev: number;
+      target: string;
+      node?: number;
+    }
   | { op: "link"; node: number; folder: number; name: string } // done
   | { op: "remove"; folder: number; name: string; isFolder: boolean; node?: number } // done; early: whose name it was
   | {
@@ -217,6 +229,8 @@ export interface Drive {
    * the first number to give. False: there can be none.
    */
   openEarlyLog(path: string, boot: string, next: number): boolean;
+  /** Node ids for what programs make so, in place of those that are left. Without any the agent is asked. */
+  giveNodes(first: number, count: number): void;
   /**
    * While it has a lease, the drive answers from its tables changes that they have all of, until it is told otherwise:
    * from that moment it answers none, and those that it has answered are given to the agent in their order.

@@ -44,6 +44,7 @@ export interface NativeDrive {
   dropFolder(folder: number): void;
   setLease(untilBootMs: number): void;
   openEarlyLog(path: string, boot: string, next: number): boolean;
+  giveNodes(first: number, count: number): void;
   allowEarly(isAllowed: boolean): void;
   tookIn(id: number): boolean;
   barrier(ticket: number): void;
@@ -251,6 +252,10 @@ export class AgentSide {
 
   openEarlyLog(path: string, boot: string, next: number): boolean {
     return this.#run(() => this.native.openEarlyLog(path, boot, next));
+  }
+
+  giveNodes(first: number, count: number): void {
+    this.#run(() => this.native.giveNodes(first, count));
   }
 
   allowEarly(isAllowed: boolean): void {

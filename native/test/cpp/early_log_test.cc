@@ -32,17 +32,21 @@ TEST_CASE("an early log that is full takes more once all has been taken in") {
   EarlyLog log;
   REQUIRE(log.Open(file.path, "boot", 1));
   const std::string record(1000, 'x');
-  uint64_t count = 0;
-  while (log.Append(record)) ++count;
+  std::vector<size_t> places;
+  for (size_t place = log.Append(record); place != 0; place = log.Append(record)) places.push_back(place);
+  const uint64_t count = places.size();
   CHECK(count > 1000);
   CHECK(log.last() == count);
   uint64_t last = 0;
   CHECK(Texts(file.path, &last).size() == count);
-  log.TakenIn(count - 1);
-  CHECK_FALSE(log.Append(record));
+  for (const size_t place : places) {
+    if (place != places[7]) log.Recorded(place);
+  }
+  CHECK(log.Append(record) == 0);
   CHECK(Texts(file.path, &last).size() == 1);
-  log.TakenIn(count);
+  log.Recorded(places[7]);
   CHECK(Texts(file.path, &last).empty());
+  log.Rewind();
   // Longer ones and shorter ones over what is there.
   for (const size_t length : {1u, 7u, 2000u, 8u}) REQUIRE(log.Append(std::string(length, 'y')));
   CHECK(Texts(file.path, &last) == std::vector<std::string>{std::string(1, 'y'), std::string(7, 'y'),
@@ -73,7 +77,7 @@ TEST_CASE("of an early log whose process stopped anywhere the records before are
 
 TEST_CASE("an early log that cannot be had") {
   EarlyLog log;
-  CHECK_FALSE(log.Append("x"));
+  CHECK(log.Append("x") == 0);
   CHECK_FALSE(log.Open("/nowhere/early", "boot", 1));
   const LogFile file;
   CHECK_FALSE(log.Open(file.path, "", 1));
@@ -92,6 +96,27 @@ TEST_CASE("a record says what the message said, and what is cut short says nothi
   for (size_t length = 0; length < record.size(); ++length)
     CHECK_FALSE(DecodeEarly(std::string_view(record).substr(0, length)).has_value());
   CHECK_FALSE(DecodeEarly(EncodeEarly({.op = Op::kOpen})).has_value());
+}
+
+TEST_CASE("so does a record of a content, with where it lies") {
+  Message message{.op = Op::kCommit, .node = 5};
+  message.base_version = 7;
+  message.size_bytes = 100;
+  message.ctime_ns = 9;
+  message.layers = {{"/data/overlay-1", {{0, 10}, {90, 10}}}, {"/data/overlay-2", {}}};
+  const std::string record = EncodeEarly(message);
+  const std::optional<Message> read = DecodeEarly(record);
+  REQUIRE(read.has_value());
+  CHECK(EncodeEarly(*read) == record);
+  CHECK(read->layers[0].path == "/data/overlay-1");
+  CHECK(read->layers[0].extents[1].offset == 90);
+  for (size_t length = 0; length < record.size(); ++length)
+    CHECK_FALSE(DecodeEarly(std::string_view(record).substr(0, length)).has_value());
+  // More extents than there are bytes.
+  std::string damaged = record;
+  const size_t count = damaged.find("/data/overlay-1") + sizeof("/data/overlay-1") - 1;
+  damaged.replace(count, 8, 8, '\xff');
+  CHECK_FALSE(DecodeEarly(damaged).has_value());
 }
 
 }  // namespace runnel::drive

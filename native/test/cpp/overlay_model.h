@@ -72,7 +72,7 @@ class OverlayModel {
   void BeginCommit() {
     Message message;
     message.id = ++last_commit_;
-    if (file_->BeginCommit(&message, 0, [] {}) != File::CommitStep::kSent) return;
+    if (file_->BeginCommit(&message, 0) != File::CommitStep::kBegun) return;
     Must(versions_.count(message.base_version) == 1, "the base is a version that was committed");
     Bytes committed = versions_[message.base_version];
     Must(message.base_bytes <= committed.size(), "no more of the base than there is");

@@ -14,13 +14,16 @@ type Methods<T> = {
 /** The fake agent, from wherever it runs. */
 export type Agent = Methods<FakeAgent>;
 
-/** A fake agent of this process, asked as one of another process is. */
-export function agentOf(fake: FakeAgent): Agent {
+/** A fake agent of this process, asked as one of another process is; `hears`: once it has heard of all until then. */
+export function agentOf(fake: FakeAgent, hears: () => Promise<void> = async () => {}): Agent {
   return new Proxy(fake, {
     get: (target, name) => {
       const method: unknown = Reflect.get(target, name, target);
       return typeof method === "function"
-        ? async (...args: unknown[]): Promise<unknown> => method.apply(target, args)
+        ? async (...args: unknown[]): Promise<unknown> => {
+            await hears();
+            return method.apply(target, args);
+          }
         : method;
     },
   }) as unknown as Agent;

@@ -383,11 +383,15 @@ export class FakeAgent {
     return "answered";
   }
 
-  #onMake({ folder, name, type, mode, rdev, target, caller }: RequestOf<"make">): Outcome {
+  #onMake({ folder, name, type, mode, rdev, target, caller, node: made, answeredNs }: RequestOf<"make">): Outcome {
     const parent = this.#nodes.get(folder);
     if (parent === undefined) return "Stale";
     if (parent.names.has(name)) return "Exists";
-    const node = this.#newNode(type, mode, parent, caller);
+    const node = this.#newNode(type, mode, parent, caller, made);
+    if (answeredNs !== undefined) {
+      node.entry = { ...node.entry, version: 0, mtimeNs: answeredNs, ctimeNs: answeredNs };
+      node.versions.set(0, Buffer.alloc(0));
+    }
     node.entry = {
       ...node.entry,
       rdev,
@@ -521,8 +525,13 @@ export class FakeAgent {
     return found;
   }
 
-  #newNode(type: DriveEntry["type"], mode: number, parent?: Node, caller?: { uid: number; gid: number }): Node {
-    const number = this.#nextNode++;
+  #newNode(
+    type: DriveEntry["type"],
+    mode: number,
+    parent?: Node,
+    caller?: { uid: number; gid: number },
+    number = this.#nextNode++,
+  ): Node {
     const entry = this.#newEntry(number, type, mode);
     const isSetgid = parent !== undefined && (parent.entry.mode & S_ISGID) !== 0;
     entry.uid = caller?.uid ?? this.#owner.uid;

@@ -8,6 +8,9 @@ import { memoryDrive, type MemoryDrive } from "../../drive.ts";
 import { FakeAgent } from "./fake-agent.ts";
 import { RIG_SETTINGS, waitUntil, agentOf, type DriveRig, type RigSettings } from "./drive-rig.ts";
 
+/** The first node that the drive makes early; the agent's own are below it. */
+const EARLY_NODES = 1_000_000;
+
 /** The clock of this process. */
 export const processClock: Clock = {
   bootMs: () => performance.now(),
@@ -53,6 +56,7 @@ export async function memoryRig(changes: Partial<RigSettings> = {}, isReadOnly =
     allowEarly: () => {
       const path = join(folder, "early");
       if (!drive.openEarlyLog(path, "boot", 1)) throw new Error("There can be no log of early answers.");
+      drive.giveNodes(EARLY_NODES, 1_000);
       drive.allowEarly(true);
       return path;
     },

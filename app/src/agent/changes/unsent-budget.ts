@@ -54,6 +54,12 @@ export class UnsentBudget {
     }
   }
 
+  /** Says whether there is room for so much more, as far as is known; the disk is looked at meanwhile. */
+  hasRoom(bytes: number): boolean {
+    void this.#look();
+    return this.#deps.usedBytes() + bytes <= this.limitBytes;
+  }
+
   /** Somebody waits for room. */
   get isAwaited(): boolean {
     return this.#waiters > 0;

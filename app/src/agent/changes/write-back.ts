@@ -3,7 +3,7 @@
 // turn.
 import type { Early } from "@runnel/native/drive";
 import type { Change, Clock } from "@runnel/shared";
-import { ROOT_NODE, RunnelError, isRunnelError, sleep } from "@runnel/shared";
+import { ROOT_NODE, RunnelError, isRunnelError } from "@runnel/shared";
 import { type TreeOperation, type TreeOperationOf, planOperation } from "@runnel/shared/tree";
 import type { Journal, JournalOperation } from "../journal/journal.ts";
 import { nodesIn, withNodes } from "../journal/operation-nodes.ts";
@@ -20,6 +20,7 @@ import type { Queued, Save, TreeChange } from "./own-change.ts";
 import type { OwnChanges } from "./own-changes.ts";
 import type { PendingTree } from "./pending-tree.ts";
 import { HiddenChanges } from "./hidden-changes.ts";
+import { Recordings } from "./recordings.ts";
 import { givesName, isOnlyContentOf, xattrOf } from "./recorded-changes.ts";
 import { hasNoContent } from "./refusal.ts";
 import type { Making } from "../transfer/send-content.ts";
@@ -35,7 +36,7 @@ export interface InTurn {
 }
 
 export interface WriteBackDeps
-  extends Pick<UnsentBudgetDeps, "settings" | "data">, Pick<EarlyAnswersDeps, "drive" | "earlyLog"> {
+  extends Pick<UnsentBudgetDeps, "settings" | "data">, Pick<EarlyAnswersDeps, "drive" | "earlyLog" | "isOwnerShown"> {
   /** Programs are answered so: mode async. */
   isOn: boolean;
   clock: Clock;
@@ -64,25 +65,25 @@ export interface WriteBackDeps
   log(message: string, error: unknown): void;
 }
 
-/** Interval at which it is tried again to record what the journal had no space for. */
-const RECORDED_AGAIN_MS = 1_000;
+/** The most that the drive may have answered of contents and this side has not taken in, with a margin. */
+const EARLY_BYTES_MAX = 128 * 1024 ** 2;
 
 export class WriteBack {
   readonly #deps: WriteBackDeps;
   readonly outbox: Outbox;
   readonly budget: UnsentBudget;
   readonly early: EarlyAnswers;
+  readonly recordings: Recordings;
   readonly #coverage: Coverage;
   readonly #certainty: Certainty;
   /** Recalls that are being served. */
   readonly #recalls = new Set<symbol>();
   readonly #hidden: HiddenChanges;
-  /** The journal has no space for what has been answered; it was logged. */
-  #isRecordedLate = false;
 
   constructor(deps: WriteBackDeps) {
     this.#deps = deps;
     this.early = new EarlyAnswers(deps);
+    this.recordings = new Recordings(deps);
     this.#hidden = new HiddenChanges(deps, (record) => this.#plan(record));
     const { session } = deps;
     this.#coverage = new Coverage(() => session.writeLeases.held, deps.pending);
@@ -122,7 +123,8 @@ export class WriteBack {
   /** A program asks for something. */
   programAsks(): void {
     this.outbox.programAsks();
-    this.early.renew(this.isOn && this.#recalls.size === 0 && this.#hidden.isEmpty);
+    const isFree = this.isOn && this.#recalls.size === 0 && this.#hidden.isEmpty;
+    this.early.renew(isFree && this.budget.hasRoom(EARLY_BYTES_MAX));
   }
 
   /** Says whether nobody else can change anything of these nodes now. */
@@ -222,7 +224,7 @@ export class WriteBack {
     { answeredNs: timeNs, earlyNumber: early }: Early,
   ): { change: Change | undefined; recorded: Promise<void> } {
     const { journal, changes, pathOf, epoch } = this.#deps;
-    const isCovered = this.#begun(coveredBy(asked));
+    const isCovered = this.#taken(coveredBy(asked));
     const operation = asSeen(asked, this.#deps);
     const n = changes.nextNumber();
     if (!isCovered) this.#certainty.madeWithout(n);
@@ -233,26 +235,20 @@ export class WriteBack {
   }
 
   /**
-   * Records what has been answered already: without space it is sent meanwhile. @throws Interrupted when the journal is
-   * closed before: it is in the drive's log only.
+   * Records what has been answered already: without space it is sent meanwhile. @throws as Recordings
    */
   async #recordAtLast(own: TreeChange, expected: Disposable): Promise<void> {
-    const { changes, journal, clock, log } = this.#deps;
+    const { changes, journal } = this.#deps;
     changes.step(own, "record");
     this.outbox.add(own);
     expected[Symbol.dispose]();
-    while (own.state !== "settled") {
-      try {
-        await journal.putOperation(own.record);
-        this.#isRecordedLate = false;
-        return;
-      } catch (error) {
-        if (isRunnelError(error, "Interrupted")) throw error;
-        if (!this.#isRecordedLate) log("Changes could not be recorded yet.", error);
-        this.#isRecordedLate = true;
-        await sleep(clock, RECORDED_AGAIN_MS);
-      }
-    }
+    await this.recordings.untilDone(() => own.state === "settled" || journal.putOperation(own.record));
+  }
+
+  /** The drive ends: what cannot be recorded is left in its log. */
+  ends(): void {
+    this.recordings.end();
+    this.early.stop();
   }
 
   /**
@@ -260,10 +256,22 @@ export class WriteBack {
    * programs are not answered before the server any more.
    */
   enter(node: number, mayBegin = true): Disposable | undefined {
-    if (!mayBegin || !this.mayBegin([node])) return undefined;
-    const isCovered = this.#begun([node]);
+    return mayBegin && this.mayBegin([node]) ? this.#expect(this.#begun([node])) : undefined;
+  }
+
+  /** The same for a content for which a program has been answered already. */
+  answers(node: number): Disposable {
+    return this.#expect(this.#taken([node]));
+  }
+
+  #expect(isCovered: boolean): Disposable {
     const expected = this.outbox.expect();
     return isCovered ? expected : this.#certainty.recording(expected);
+  }
+
+  /** The same as `#begun` of what was answered under a lease, which may be over by now. */
+  #taken(nodes: readonly number[]): boolean {
+    return this.#coverage.covers(nodes) || this.#certainty.uncovered();
   }
 
   /** @returns false when the number of what is begun is to be told, since no lease covers it beside those held. */

@@ -144,6 +144,7 @@ export class EarlyNames {
     const loses = this.#losesName(operation);
     const { change, recorded } = writeBack.takeIn(operation, request);
     if (leaves !== undefined) likelyBases.leaves(leaves.folder, leaves.name, leaves.node);
+    if (operation.op === "make") writeBack.early.made();
     const removed = loses === undefined || change === undefined ? undefined : this.#removed(loses);
     if (request.id !== 0 && drive.tookIn(request.id) && change !== undefined) this.#show(change);
     await recorded;
@@ -155,6 +156,13 @@ export class EarlyNames {
     const { tree } = this.#deps;
     const real = (node = 0): number => tree.real(node);
     switch (request.op) {
+      case "make": {
+        const { name, type, mode, rdev, target, caller, answeredNs: mtimeNs } = request;
+        const attributes = { type, mode, uid: caller.uid, gid: caller.gid, mtimeNs, rdev, target };
+        return { op: "make", folder: real(request.folder), name, node: real(request.node), attributes };
+      }
+      case "link":
+        return { op: "link", node: real(request.node), folder: real(request.folder), name: request.name };
       case "remove": {
         const { name, isFolder } = request;
         return { op: "remove", folder: real(request.folder), name, node: real(request.node), isFolder };

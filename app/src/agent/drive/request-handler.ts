@@ -57,9 +57,8 @@ export class RequestHandler {
     this.#heartbeat();
     for (const request of batch) {
       if (isEarly(request)) {
-        this.deps.names
-          .takeIn(request)
-          .catch((error: unknown) => this.deps.log(`${request.op} was not taken in`, error));
+        const taken = request.op === "commit" ? this.deps.commits.takeIn(request) : this.deps.names.takeIn(request);
+        taken.catch((error: unknown) => this.deps.log(`${request.op} was not taken in`, error));
         continue;
       }
       this.#outstanding.set(request.id, request);
@@ -173,11 +172,20 @@ export class RequestHandler {
   async #lookup(request: RequestOfOp<"lookup">): Promise<void> {
     const { tree, drive } = this.deps;
     await this.#isOffline(this.#nodesAt([request.folder, request.name]));
-    const state = await tree.lookup(tree.real(request.folder), request.name);
-    drive.putEntries(
-      [{ folder: request.folder, name: request.name, entry: state && this.deps.tree.entry(state) }],
-      false,
-    );
+    const folder = tree.real(request.folder);
+    const state = await tree.lookup(folder, request.name);
+    // Whoever looks for what is not there is about to make it, with others.
+    const known = state === undefined ? tree.knownEntries(folder, LISTED_MAX) : undefined;
+    if (known !== undefined)
+      drive.putFolder(
+        request.folder,
+        known.map(({ name, state: each }) => ({ name, entry: tree.entry(each) })),
+      );
+    else
+      drive.putEntries(
+        [{ folder: request.folder, name: request.name, entry: state && this.deps.tree.entry(state) }],
+        false,
+      );
     drive.done(request.id);
   }
 
@@ -248,5 +256,7 @@ export class RequestHandler {
   }
 }
 
+/** Names of a folder that the drive is given at once. */
+const LISTED_MAX = 1_000;
 /** The drive expects one in 250 ms. */
 const HEARTBEAT_MS = 50;

@@ -189,6 +189,13 @@ export class Tree {
     return state ?? undefined;
   }
 
+  /** All entries of a folder, without asking anybody; undefined where they are not known, or more. */
+  knownEntries(folder: number, most: number): Entry[] | undefined {
+    if (this.#changes.makesAt(folder).length > 0) return undefined;
+    const listing = this.pending.listing(folder);
+    return listing === undefined || listing.length > most ? undefined : listing;
+  }
+
   /** Whole, in name order. */
   async entries(folder: number): Promise<Entry[]> {
     let listing = this.pending.listing(folder);
@@ -227,6 +234,11 @@ export class Tree {
    */
   ownerOfNew(parent: NodeState, caller: Owner): Owner {
     return this.#knowsCallers ? caller : { uid: parent.uid, gid: parent.gid };
+  }
+
+  /** Says whether what a program makes belongs to it, and is shown so. */
+  get isOwnerShown(): boolean {
+    return this.#knowsCallers && this.#owner === undefined;
   }
 
   /** Returns the place of a node, as far as is known here: by its first name. */

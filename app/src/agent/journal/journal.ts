@@ -42,6 +42,8 @@ export interface JournalCommit {
   baseContent: number;
   /** Attributes of the file when it was written: a conflict copy has them. */
   attributes?: { mode: number; uid: number; gid: number };
+  /** Number under which the drive answered it before this record was there. */
+  early?: number;
   /** Number of the commit, of the same instance, whose content this one holds, and that is sent before it [F193]. */
   follows?: number;
   /** The conflict copy that it becomes: `node` is then the copy, and `baseVersion` 0. */
@@ -141,8 +143,11 @@ export interface Journal {
   verify(commit: JournalCommit): Promise<boolean>;
   /** Why the last attempt to bring things to stable storage in the background failed; undefined when it succeeded. */
   problem(): RunnelError | undefined;
-  /** Removes files in data/ that no record names and no open file uses. Called at start, before the drive. */
-  sweep(): Promise<void>;
+  /**
+   * Removes files in data/ that no record names, and are not among these, which a record will name. Called at start,
+   * before the drive.
+   */
+  sweep(kept?: ReadonlySet<string>): Promise<void>;
   /** Brings all to stable storage first. Harmless when repeated; every other method then throws Interrupted. */
   close(): Promise<void>;
 }

@@ -26,7 +26,7 @@ export interface JournalOptions {
 /** W24: 0 is what "received" says when nothing has arrived. */
 const NUMBER_FIRST = 1;
 /** Numbers reserved ahead: four times what may be outstanding, so that none has to wait for a reservation. */
-const NUMBERS_AHEAD = 16_384;
+const NUMBERS_AHEAD = 65_536;
 /** Half of the second after which a power cut takes nothing that was put. */
 const ROUND_DELAY_MS = 500;
 /** Numbers reported at the most while nothing can be brought to disk: the server keeps some thousands of results. */
@@ -93,6 +93,8 @@ class LogJournal implements Journal {
   /** Done, but the log had no space to say so. */
   readonly #undone: OperationName[] = [];
   #waiting: Waiting[] = [];
+  /** Puts on their way to the log, by the number of what they record. */
+  readonly #putting = new Map<number, Promise<unknown>>();
   #turns: Promise<unknown> = Promise.resolve();
   #nextRound: Promise<void> | undefined;
   #timer: Timer | undefined;
@@ -167,17 +169,25 @@ class LogJournal implements Journal {
     }
     for (const { instance, n } of replaces) this.#ends({ instance, n });
     const unsyncedIn = this.#deps.boot || "unknown";
-    const record: JournalRecord = { kind: "commit", unsyncedIn, ...namesOf(replaces), commit };
-    const [place] = await this.#deps.log.write([encodeJournalRecord(record)]);
-    if (place !== undefined) this.#removable.push(...this.#deps.state.take(record, place));
-    this.#arm();
+    await this.#write({ kind: "commit", unsyncedIn, ...namesOf(replaces), commit }, commit.n);
   }
 
   async putOperation(operation: JournalOperation): Promise<void> {
     this.#assertOpen("record a change");
-    const record: JournalRecord = { kind: "operation", operation };
-    const [place] = await this.#deps.log.write([encodeJournalRecord(record)]);
-    if (place !== undefined) this.#removable.push(...this.#deps.state.take(record, place));
+    await this.#write({ kind: "operation", operation }, operation.n);
+  }
+
+  /** Writes a record; what is done with its number, or is to be safe, before this has ended waits for it. */
+  async #write(record: JournalRecord, n: number): Promise<void> {
+    const writing = this.#deps.log.write([encodeJournalRecord(record)]).then(([place]) => {
+      if (place !== undefined) this.#removable.push(...this.#deps.state.take(record, place));
+    });
+    this.#putting.set(n, writing);
+    try {
+      await writing;
+    } finally {
+      this.#putting.delete(n);
+    }
     this.#arm();
   }
 
@@ -193,9 +203,10 @@ class LogJournal implements Journal {
     return this.#deps.state.bound(epoch);
   }
 
-  sync(): Promise<void> {
+  async sync(): Promise<void> {
     this.#assertOpen("write journal");
-    return this.#round();
+    await Promise.allSettled(this.#putting.values());
+    await this.#round();
   }
 
   async done(instance: string, n: number): Promise<void> {
@@ -211,6 +222,7 @@ class LogJournal implements Journal {
   }
 
   async #end({ instance, n }: OperationName): Promise<void> {
+    await this.#putting.get(n)?.catch(() => undefined);
     if (!this.#deps.state.has({ instance, n })) return;
     this.#ends({ instance, n });
     await this.#deps.log.write([encodeJournalRecord({ kind: "done", instance, n })]);
@@ -264,9 +276,9 @@ class LogJournal implements Journal {
     return this.#problem;
   }
 
-  async sweep(): Promise<void> {
+  async sweep(kept: ReadonlySet<string> = new Set()): Promise<void> {
     this.#assertOpen("sweep journal");
-    const waiting = new Set(this.#removable);
+    const waiting = new Set([...kept, ...this.#removable]);
     for (const file of (await this.#deps.data.sizes()).keys()) {
       if (!this.#deps.state.names(file) && !waiting.has(file)) await this.#deps.data.remove(file);
     }

@@ -128,6 +128,7 @@ const header = z.discriminatedUnion("kind", [
     layers: z.array(z.tuple([dataFileName, count])),
     baseContent: count,
     attributes: z.object({ mode: count, uid: count, gid: count }).exactOptional(),
+    early: count.exactOptional(),
     follows: count.exactOptional(),
     copy: z
       .object({

@@ -5,7 +5,7 @@ import type { NodeReserve } from "../changes/node-reserve.ts";
 import type { WriteBack } from "../changes/write-back.ts";
 import type { Colleagues } from "../colleagues/colleagues.ts";
 import type { Contents } from "../drive/contents.ts";
-import type { EarlyNames } from "../drive/early-names.ts";
+import type { EarlyNames, EarlyRequest } from "../drive/early-names.ts";
 import type { FeedApplier } from "../drive/feed-applier.ts";
 import type { RequestHandler } from "../drive/request-handler.ts";
 import type { Commits } from "../drive/saving/commits.ts";
@@ -251,9 +251,11 @@ export class Lifecycle {
 
   /** Takes in what the drive of a killed process answered, and lets this one answer so when the journal has it. */
   private async takeInLeft(): Promise<void> {
-    const { writeBack, early } = this.deps;
+    const { writeBack, early, commits } = this.deps;
+    const takeIn = (request: EarlyRequest): Promise<void> =>
+      request.op === "commit" ? commits.takeIn(request) : early.takeIn(request);
     const left = writeBack.early.left();
-    await Promise.all(left.map((request) => early.takeIn({ ...request, id: 0 })));
+    await Promise.all(left.map((request) => takeIn({ ...request, id: 0 })));
     writeBack.early.begin(writeBack.isOn);
   }
 
@@ -270,7 +272,7 @@ export class Lifecycle {
   private async closeAll(reason: string, force: boolean): Promise<void> {
     const { commits, pins, drivePause, readAhead, subscriptions, unsent, writeBack, session, watch, release } =
       this.deps;
-    writeBack.early.stop();
+    writeBack.ends();
     await commits.idle();
     if (!force) await this.sendWhatWaits();
     drivePause.close();

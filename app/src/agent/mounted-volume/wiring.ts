@@ -142,6 +142,7 @@ export function wire(deps: MountDeps) {
     isOn: deps.settings.isAsync,
     pauses,
     pending: tree.pending,
+    isOwnerShown: tree.isOwnerShown,
     epoch: () => lifecycle.epoch,
     sendSave: (save, how) => saving.unsent.sendInTurn(save, how),
     madeFolder: ({ folder, node }, real, seq) => {

@@ -35,6 +35,12 @@ export class NodeRange {
 
   /** @throws Unreachable when the range is used up and there are no further ones. */
   async newNode(): Promise<number> {
+    const [node] = await this.newNodes(1);
+    return node;
+  }
+
+  /** Takes so many at the most, at least one. @throws as newNode */
+  async newNodes(most: number): Promise<readonly [first: number, count: number]> {
     while (this.isEmpty) {
       this.#asked ??= this.#further()
         .then((range) => this.#take(range))
@@ -43,7 +49,9 @@ export class NodeRange {
         });
       await this.#asked;
     }
-    return this.#next++;
+    const first = this.#next;
+    this.#next = Math.min(first + most, this.#end);
+    return [first, this.#next - first];
   }
 
   async #further(): Promise<readonly [first: number, count: number]> {

@@ -30,7 +30,7 @@ export class Operations {
   }
 
   newNode(): Promise<number> {
-    return this.#session.newNode();
+    return this.#session.nodes.newNode();
   }
 
   /** Sync mode without a link is read-only, and so is what the server lets this device only read. @throws ReadOnly. */

@@ -35,7 +35,7 @@ export class Session {
   /** Told when there is a connection; fails when none is to come. */
   private readonly connecting = new Condition();
   private lastError = new RunnelError("Unreachable", "connect", "Not connected yet.");
-  private readonly nodes: NodeRange;
+  readonly nodes: NodeRange;
   /** Callers of `withRequestTimeout` that wait. */
   private waiting = 0;
   private readonly lease: Lease;
@@ -285,11 +285,6 @@ export class Session {
     } finally {
       end();
     }
-  }
-
-  /** A node id of this instance's own range. @throws Unreachable when that is used up and there are no further ones. */
-  newNode(): Promise<number> {
-    return this.nodes.newNode();
   }
 
   /** Gives up the lease and the connection. */

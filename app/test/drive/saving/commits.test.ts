@@ -115,3 +115,53 @@ test("who opens a file waits for what was saved and sent in its turn until that 
   await sent;
   expect(save.state).toBe("settled");
 });
+
+describe("a content for which the drive has answered", () => {
+  const EARLY = { answeredNs: 7_000n, earlyNumber: 12 };
+
+  async function asyncRig(): Promise<SaveRig> {
+    const rig = await new SaveRig().open();
+    rig.isAsync = true;
+    return rig;
+  }
+
+  test("has its number at once, and is recorded with that of the drive's log, shown and queued", async () => {
+    const rig = await asyncRig();
+    const before = rig.journal.nextNumber();
+    const taken = rig.commits.takeIn({ ...(await rig.closing(1)), ...EARLY });
+    expect(rig.journal.nextNumber()).toBe(before + 2);
+    await taken;
+    expect(rig.journal.pending()).toMatchObject([{ n: before + 1, node: NODE, baseVersion: VERSION, early: 12 }]);
+    expect(rig.queued.map(({ n, shownAs }) => [n, shownAs])).toEqual([[before + 1, rig.version]]);
+    expect(rig.committed).toEqual([1]);
+  });
+
+  test("is said to be saved, and sent, when the journal has space for it", async () => {
+    const rig = await asyncRig();
+    const space = Promise.withResolvers<void>();
+    rig.recordAtLast = (record) => space.promise.then(record);
+    const taken = rig.commits.takeIn({ ...(await rig.closing(1)), ...EARLY });
+    const [save] = rig.queued as [Save];
+    const sending = rig.sendInTurn(save);
+    await rig.machine.clock.advance(1_000);
+    expect([rig.committed, rig.asked]).toEqual([[], []]);
+    space.resolve();
+    await Promise.all([taken, sending]);
+    expect([rig.committed, rig.asked.length]).toEqual([[1], 1]);
+  });
+
+  test("is nobody's where a program has removed the file meanwhile", async () => {
+    const rig = await asyncRig();
+    await remove(rig);
+    await rig.commits.takeIn({ ...(await rig.closing(1)), ...EARLY });
+    expect([rig.committed, rig.version, rig.journal.pending(), rig.queued]).toEqual([[1], 0, [], []]);
+  });
+
+  test("of a former process is recorded, and nobody answered", async () => {
+    const rig = await asyncRig();
+    await rig.commits.takeIn({ ...(await rig.closing(0)), ...EARLY });
+    expect(rig.committed).toEqual([]);
+    expect(rig.queued).toHaveLength(1);
+    expect(rig.journal.pending()).toMatchObject([{ early: 12 }]);
+  });
+});

@@ -72,6 +72,8 @@ export class SaveRig {
   keeping: Promise<void> = Promise.resolve();
   /** A make of the file that is on its way, for programs that wait for the server. */
   making: Promise<void> | undefined;
+  /** Records what a program has been answered already. */
+  recordAtLast = (record: () => Promise<void>): Promise<void> => record();
   private layers = 0;
   private syncedBytes = 0;
   private seq = VERSION;
@@ -88,7 +90,7 @@ export class SaveRig {
     const session = {
       isResponsive: true,
       isConnected: true,
-      newNode: async () => COPY_NODE + this.asked.length,
+      nodes: { newNode: async () => COPY_NODE + this.asked.length },
       withRequestTimeout: <T>(answer: Promise<T>): Promise<T> => answer,
       call: async (_name: string, body: Omit<Asked & { is: "make" }, "is">) => this.make(body),
       ask: async () => {
@@ -175,7 +177,7 @@ export class SaveRig {
       return true;
     };
     const done = (id: number): void => void this.done.push(id);
-    const drive = { committed, done, rebase: () => this.isRebased, saved, joinLayers };
+    const drive = { tookIn: () => false, committed, done, rebase: () => this.isRebased, saved, joinLayers };
     const data = await this.machine.disk.openRoot("/state/journal/data");
     const filesInUse = async (): Promise<Set<string>> => this.inUse;
     const joins = new LayerJoins({ drive, journal, data, filesInUse, log });
@@ -194,6 +196,11 @@ export class SaveRig {
         mayBegin: () => false,
         begins: async () => this.isAsync,
         enter: () => (this.isAsync ? { [Symbol.dispose]: () => undefined } : undefined),
+        answers: () => ({ [Symbol.dispose]: () => undefined }),
+        recordings: {
+          untilDone: (record: () => Promise<void>) => this.recordAtLast(record),
+          done: async () => undefined,
+        },
         add: (save: Save) => void this.queued.push(save),
         outbox: { pump: () => undefined, replaced: () => undefined },
       },
@@ -214,13 +221,24 @@ export class SaveRig {
   }
 
   /** A program closes what it wrote: all of the file. */
-  async close(file: number, { baseVersion = VERSION, baseBytes = 0 } = {}): Promise<string> {
+  async close(file: number, base = {}): Promise<string> {
+    return this.commits.commit(await this.closing(file, base)).then(
+      () => "saved",
+      (error: RunnelError) => error.kind,
+    );
+  }
+
+  /** Returns what the drive says of that. */
+  async closing(
+    file: number,
+    { baseVersion = VERSION, baseBytes = 0, id = file } = {},
+  ): Promise<RequestOfOp<"commit">> {
     const n = this.machine.clock.wallNs();
     const name = `overlay-${file}-${this.asked.length}`;
     await this.machine.writeData(name, dataOf(file));
     const request = {
       op: "commit",
-      id: file,
+      id,
       file,
       node: NODE,
       baseVersion,
@@ -231,10 +249,7 @@ export class SaveRig {
       ctimeNs: n,
       layers: [{ path: `/data/${name}`, extents: [{ offset: 0, length: 100 }] }],
     };
-    return this.commits.commit(request as unknown as RequestOfOp<"commit">).then(
-      () => "saved",
-      (error: RunnelError) => error.kind,
-    );
+    return request as unknown as RequestOfOp<"commit">;
   }
 
   /** A program writes into an open file, and has it saved to the disk. Returns the save that waits then. */

@@ -89,6 +89,7 @@ Napi::Function DriveObject::Define(Napi::Env env) {
                          InstanceMethod<&DriveObject::Forward<&DriveCore::DropFolder>>("dropFolder"),
                          InstanceMethod<&DriveObject::Forward<&DriveCore::SetLease>>("setLease"),
                          InstanceMethod<&DriveObject::Forward<&DriveCore::OpenEarlyLog>>("openEarlyLog"),
+                         InstanceMethod<&DriveObject::Forward<&DriveCore::GiveNodes>>("giveNodes"),
                          InstanceMethod<&DriveObject::Forward<&DriveCore::AllowEarly>>("allowEarly"),
                          InstanceMethod<&DriveObject::Forward<&DriveCore::TookIn>>("tookIn"),
                          InstanceMethod<&DriveObject::Forward<&DriveCore::Barrier>>("barrier"),

@@ -321,7 +321,7 @@ bool File::IsCommitting() const {
   return commit_ != 0;
 }
 
-File::CommitStep File::BeginCommit(Message* message, uint64_t waiter, const std::function<void()>& send) {
+File::CommitStep File::BeginCommit(Message* message, uint64_t waiter) {
   std::lock_guard lock(mutex_);
   if (commit_ != 0) {
     if (waiter != 0) commit_waiters_.push_back(waiter);
@@ -358,8 +358,7 @@ File::CommitStep File::BeginCommit(Message* message, uint64_t waiter, const std:
   }
   commit_ = message->id;
   if (waiter != 0) commit_waiters_.push_back(waiter);
-  send();
-  return CommitStep::kSent;
+  return CommitStep::kBegun;
 }
 
 void File::KeepInFlight() {

@@ -6,8 +6,8 @@
 // must not wait, as the agent's thread, leaves what it has to do to the one whose turn it is (InTurn).
 //
 // Locks: mutex_ (the lists and numbers; held for no system call). DriveCore's mutex may be held when mutex_ is taken;
-// it is not taken in a turn, nor held by whoever waits for one. Nothing is called out of mutex_ but the `send` of
-// BeginCommit, which may take the request table's leaf. Members under "core" belong to DriveCore and its mutex.
+// it is not taken in a turn, nor held by whoever waits for one. Nothing is called out of mutex_. Members under "core"
+// belong to DriveCore and its mutex.
 #ifndef RUNNEL_DRIVE_CONTENT_OPEN_FILES_H_
 #define RUNNEL_DRIVE_CONTENT_OPEN_FILES_H_
 
@@ -76,7 +76,7 @@ class File {
     uint64_t version;
     bool is_dirty;  // differs from `version`, or is being committed
   };
-  enum class CommitStep { kClean, kWaits, kSent };
+  enum class CommitStep { kClean, kWaits, kBegun };
 
   File(uint64_t id, uint64_t node, uint64_t version, ContentPtr base, Entry entry, const CoreSettings& settings);
 
@@ -115,10 +115,9 @@ class File {
   bool SetMtimeIfDirty(int64_t mtime_ns, int64_t now_ns);
   void SetMtime(int64_t mtime_ns);
 
-  // Freezes what is dirty into *message and calls `send` (which enters it in the request table) before anyone can see
-  // it in flight; or has `waiter` (if not 0) wait for the commit in flight; or says that there is nothing to do. The
-  // message's id names the commit. In a turn.
-  CommitStep BeginCommit(Message* message, uint64_t waiter, const std::function<void()>& send);
+  // Freezes what is dirty into *message, which is to be sent; or has `waiter` (if not 0) wait for the commit in flight;
+  // or says that there is nothing to do. The message's id names the commit. In a turn.
+  CommitStep BeginCommit(Message* message, uint64_t waiter);
   // The data that the commit in flight saves stays readable when the agent removes its overlays. Before EndCommit,
   // under no lock.
   void KeepInFlight();

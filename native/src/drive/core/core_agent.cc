@@ -20,7 +20,7 @@ void DriveCore::PutEntries(std::vector<Put> puts, bool is_changed) {
     for (const size_t end = std::min(at + kPutsAtOnce, puts.size()); at < end; ++at) {
       Put& put = puts[at];
       if (IsHeldLocked(put.folder, put.name)) continue;
-      if (const Entry* held = put.is_absent ? nullptr : HeldLocked(put.entry); held != nullptr) put.entry = *held;
+      if (!put.is_absent) MergeHeldLocked(&put.entry);
       if (is_changed) {
         PutChangedLocked(put, now_ms, &lost);
         ForgetTakenLocked(put.folder, put.name);
@@ -63,11 +63,12 @@ void DriveCore::PutFolder(uint64_t folder, std::vector<EntryTable::NewName> list
 void DriveCore::PutNode(const Entry& entry, bool is_changed) {
   std::lock_guard lock(mutex_);
   const int64_t now_ms = front_->NowBootMs();
-  if (HeldLocked(entry) != nullptr) return;
-  const bool is_other_version = entries_.PutNode(entry);
-  OnPutLocked(entry, is_changed, now_ms);
+  Entry shown = entry;
+  if (!MergeHeldLocked(&shown)) return;
+  const bool is_other_version = entries_.PutNode(shown);
+  OnPutLocked(shown, is_changed, now_ms);
   if (!is_other_version) return;
-  nodes_.ForEach(entry.node, [&](KernelNode& kernel_node) { kernel_node.changed_ms = now_ms; });
+  nodes_.ForEach(shown.node, [&](KernelNode& kernel_node) { kernel_node.changed_ms = now_ms; });
 }
 
 void DriveCore::DropFolder(uint64_t folder) {

@@ -16,8 +16,6 @@ void DriveCore::Flush(ReplyPtr reply, Handle* handle) {
 
 void DriveCore::Fsync(ReplyPtr reply, Handle* handle) {
   CountNative(Op::kFsync);
-  // The agent may have answered saves before they were safe.
-  if (!handle->file->GetState().is_dirty) return Sync(reply);
   Commit(reply, handle->file, CommitReason::kFsync, requests_.DeadlineOf(Op::kCommit), 1,
          [reply](Kind error) { reply->Error(error); });
 }
@@ -31,7 +29,7 @@ void DriveCore::Commit(const ReplyPtr& reply, FilePtr file, CommitReason reason,
   const auto say = [&done](Kind error) {
     if (done) done(error);
   };
-  if (!file->GetState().is_dirty) return say(Kind::kNone);
+  if (!file->GetState().is_dirty) return OnClean(reply, reason, done);
   if (const Kind error = file->WriteError(); error != Kind::kNone) return say(error);
   const Caller caller = reply == nullptr ? Caller{} : reply->GetCaller();
   uint64_t read_before = 0;
@@ -44,13 +42,15 @@ void DriveCore::Commit(const ReplyPtr& reply, FilePtr file, CommitReason reason,
     }
     file->has_failed = false;
   }
-  auto is_sender = std::make_shared<std::atomic<bool>>(false);
+  const auto step = std::make_shared<std::atomic<File::CommitStep>>(File::CommitStep::kWaits);
   const uint64_t waiter = done ? requests_.NewId() : 0;
   if (waiter != 0) {
-    auto resume = [this, reply, file, reason, deadline_ms, round, done, is_sender](const Answer& answer) {
+    auto resume = [this, reply, file, reason, deadline_ms, round, done, step](const Answer& answer) {
       // A commit that began before this request may lack what it has to save, and its failure is not ours; one that
       // began later has all.
-      const bool has_all = is_sender->load() || round > 1;
+      const bool is_ours = *step == File::CommitStep::kBegun;
+      const bool has_all = is_ours || *step == File::CommitStep::kClean || round > 1;
+      if (has_all && !is_ours && answer.error == Kind::kNone) return OnClean(reply, reason, done);
       if (answer.is_given_up || has_all) return done(answer.error);
       front_->Post([=, this] { Commit(reply, file, reason, deadline_ms, round + 1, done); });
     };
@@ -67,23 +67,46 @@ void DriveCore::Commit(const ReplyPtr& reply, FilePtr file, CommitReason reason,
               .caller = caller,
               .reason = reason,
               .read_before = read_before == file->node ? 0 : read_before};
-  const auto step = std::make_shared<File::CommitStep>(File::CommitStep::kClean);
-  const auto begin = [this, file, message, waiter, is_sender, step] {
-    *step = file->BeginCommit(message.get(), waiter, [&] {
-      is_sender->store(true);
-      CountPassed(Op::kCommit);
-      requests_.Ask(std::move(*message), [this, file](const Answer& answer) { OnCommitted(file, answer); });
-    });
-  };
-  file->InTurn(begin, [this, waiter, is_sender, step] {
+  const auto begin = [file, message, waiter, step] { *step = file->BeginCommit(message.get(), waiter); };
+  file->InTurn(begin, [this, file, message, reason, waiter, step] {
+    // No other one begins meanwhile, and the waiter is held.
+    if (*step == File::CommitStep::kBegun)
+      AskForCommit(file, std::move(*message), reason == CommitReason::kFlush ? waiter : 0);
     if (waiter == 0) return;
     if (*step == File::CommitStep::kClean) {
-      is_sender->store(true);
       requests_.Resume(waiter, {});
     } else {
       requests_.Release(waiter);
     }
   });
+}
+
+void DriveCore::OnClean(const ReplyPtr& reply, CommitReason reason, const std::function<void(Kind)>& done) {
+  if (!done) return;
+  // Another commit may have saved of it what is not safe from a power cut yet.
+  if (reason != CommitReason::kFsync || reply == nullptr) return done(Kind::kNone);
+  AskAgent(reply, {.op = Op::kSync}, [done](const Answer& answer) { done(answer.error); });
+}
+
+void DriveCore::AskForCommit(const FilePtr& file, Message message, uint64_t waiter) {
+  const uint64_t id = message.id;
+  bool is_early = false;
+  if (waiter != 0 && early_.IsAllowed()) {
+    std::lock_guard lock(mutex_);
+    is_early = CommitsEarlyLocked(&message);
+  }
+  if (!is_early) {
+    CountPassed(Op::kCommit);
+    return requests_.Ask(std::move(message), [this, file](const Answer& answer) { OnCommitted(file, answer); });
+  }
+  CountNative(Op::kCommit);
+  requests_.Ask(std::move(message), [this, file, id](const Answer& answer) {
+    OnCommitted(file, answer);
+    if (answer.error != Kind::kNone) return;
+    std::lock_guard lock(mutex_);
+    early_.Recorded(id);
+  });
+  requests_.Resume(waiter, {});
 }
 
 void DriveCore::CommitDirty(uint64_t ticket) {

@@ -21,11 +21,25 @@ bool IsPlain(std::string_view name) {
          std::all_of(name.begin(), name.end(), is_plain);
 }
 
+bool IsOfNames(Op op) {
+  return op == Op::kCreate || op == Op::kMake || op == Op::kLink || op == Op::kRemove || op == Op::kRename ||
+         op == Op::kSetattr;
+}
+
 }  // namespace
 
-bool DriveCore::AnswersEarly(const ReplyPtr& reply, const Message& message) {
-  const bool is_change = message.op == Op::kRemove || message.op == Op::kRename || message.op == Op::kSetattr;
-  if (!is_change || !early_.IsAllowed()) return false;
+bool DriveCore::ChangeEarlyLocked(Message* message, int64_t now_ms) {
+  switch (message->op) {
+    case Op::kLink: return LinkEarlyLocked(message, now_ms);
+    case Op::kRemove: return RemoveEarlyLocked(message, now_ms);
+    case Op::kRename: return RenameEarlyLocked(message, now_ms);
+    case Op::kSetattr: return SetEarlyLocked(message, now_ms);
+    default: return MakeEarlyLocked(message, now_ms);
+  }
+}
+
+bool DriveCore::AnswersEarly(const ReplyPtr& reply, const Message& message, Answer* answer) {
+  if (!IsOfNames(message.op) || !early_.IsAllowed()) return false;
   std::lock_guard lock(mutex_);
   const int64_t now_ms = front_->NowBootMs();
   if (!early_.IsAllowed() || !HasLease(now_ms) || !early_.IsInTime(now_ms)) return false;
@@ -35,11 +49,10 @@ bool DriveCore::AnswersEarly(const ReplyPtr& reply, const Message& message) {
   early.id = requests_.NewId();
   early.caller = reply->GetCaller();
   early.answered_ns = front_->NowWallNs();
-  const bool is_done = early.op == Op::kRemove   ? RemoveEarlyLocked(&early, now_ms)
-                       : early.op == Op::kRename ? RenameEarlyLocked(&early, now_ms)
-                                                 : SetEarlyLocked(&early, now_ms);
-  if (!is_done) return false;
-  CountNative(early.op);
+  if (!ChangeEarlyLocked(&early, now_ms)) return false;
+  CountNative(message.op);
+  // The node of the name that it gives.
+  answer->node = early.op == Op::kMake || early.op == Op::kLink ? early.node : 0;
   const uint64_t id = early.id;
   requests_.Ask(std::move(early), [this, id](const Answer&) {
     std::lock_guard held(mutex_);
@@ -81,14 +94,78 @@ bool DriveCore::IsShallowLocked(uint64_t folder) const {
   return false;
 }
 
+bool DriveCore::TakesNameLocked(uint64_t folder, const std::string& name) {
+  // A folder that lies too deep takes none, and that is for the agent to judge.
+  return settings_.fold == nullptr && IsPlain(name) && IsShallowLocked(folder) &&
+         entries_.FindNode(folder) != nullptr && entries_.Find(folder, name).known == EntryTable::Known::kAbsent;
+}
+
+bool DriveCore::MakeEarlyLocked(Message* message, int64_t now_ms) {
+  constexpr uint32_t kSetGid = 02000;
+  const FileType type = message->op == Op::kCreate ? FileType::kFile : message->type;
+  message->is_folder = type == FileType::kFolder;
+  if ((type != FileType::kFile && !message->is_folder) || !TakesNameLocked(message->folder, message->name))
+    return false;
+  const Entry* parent = entries_.FindNode(message->folder);
+  // With this bit a folder gives all that is made in it its group, and folders the bit as well (mkdir(2)).
+  if ((parent->mode & kSetGid) != 0) {
+    message->caller.gid = parent->gid;
+    if (message->is_folder) message->mode |= kSetGid;
+  }
+  message->op = Op::kMake;
+  message->type = type;
+  message->node = early_.NextNode();
+  if (message->node == 0 || !early_.Add(message, {message->node, message->folder}, now_ms)) return false;
+  early_.TakeNode();
+  Entry made;
+  made.node = message->node;
+  made.type = type;
+  made.mode = message->mode;
+  made.uid = message->caller.uid;
+  made.gid = message->caller.gid;
+  made.nlink = message->is_folder ? 2 : 1;
+  made.mtime_ns = made.ctime_ns = message->answered_ns;
+  std::vector<EntryTable::Lost> none;
+  if (message->is_folder) entries_.PutFolder(made.node, {}, now_ms, &none);
+  BindEarlyLocked(message->folder, message->name, &made, now_ms);
+  TouchFolderLocked(message->folder, message->answered_ns, message->is_folder ? 1 : 0, now_ms);
+  EvictLocked();
+  return true;
+}
+
+bool DriveCore::LinkEarlyLocked(Message* message, int64_t now_ms) {
+  const Entry* source = entries_.FindNode(message->node);
+  if (source == nullptr || source->type != FileType::kFile || source->nlink == 0) return false;
+  if (!TakesNameLocked(message->folder, message->name)) return false;
+  Entry linked = *source;
+  ++linked.nlink;
+  linked.ctime_ns = message->answered_ns;
+  if (!early_.Add(message, {message->node, message->folder}, now_ms)) return false;
+  BindEarlyLocked(message->folder, message->name, &linked, now_ms);
+  TouchFolderLocked(message->folder, message->answered_ns, 0, now_ms);
+  EvictLocked();
+  return true;
+}
+
 bool DriveCore::RemoveEarlyLocked(Message* message, int64_t now_ms) {
-  const Entry* removed = OnlyNameLocked(message->folder, message->name);
-  if (removed == nullptr || (removed->type == FileType::kFolder) != message->is_folder) return false;
+  const EntryTable::Found found = entries_.Find(message->folder, message->name);
+  if (found.known != EntryTable::Known::kBound) return false;
+  Entry removed = *found.entry;
+  if ((removed.type == FileType::kFolder) != message->is_folder) return false;
   std::string name;
-  if (message->is_folder && (!entries_.FindAny(removed->node, &name) || !name.empty())) return false;
-  message->node = removed->node;
+  if (message->is_folder && (!entries_.FindAny(removed.node, &name) || !name.empty())) return false;
+  // It stays under a name that is known.
+  const bool stays = !message->is_folder && removed.nlink > 1;
+  if (stays && entries_.NameCount(removed.node) < 2) return false;
+  message->node = removed.node;
   if (!early_.Add(message, {message->node, message->folder}, now_ms)) return false;
   BindEarlyLocked(message->folder, message->name, nullptr, now_ms);
+  if (stays) {
+    --removed.nlink;
+    removed.ctime_ns = message->answered_ns;
+    entries_.PutNode(removed);
+    OnPutLocked(removed, false, now_ms);
+  }
   TouchFolderLocked(message->folder, message->answered_ns, message->is_folder ? -1 : 0, now_ms);
   return true;
 }
@@ -136,10 +213,56 @@ bool DriveCore::SetEarlyLocked(Message* message, int64_t now_ms) {
   return true;
 }
 
-const Entry* DriveCore::HeldLocked(const Entry& entry) {
-  if (!early_.HoldsNode(entry.node)) return nullptr;
+bool DriveCore::CommitsEarlyLocked(Message* message) {
+  // Versions of contents that the server lacks: what of them is being sent, the agent knows.
+  constexpr uint64_t kUnsentFrom = uint64_t{1} << 52;
+  constexpr uint64_t kBytesMax = 1 << 20;
+  constexpr size_t kExtentsMax = 16;
+  const int64_t now_ms = front_->NowBootMs();
+  if (!early_.IsAllowed() || !HasLease(now_ms) || !early_.IsInTime(now_ms)) return false;
+  // All that the file has is in one layer.
+  if (message->base_version >= kUnsentFrom || message->base_bytes > 0 || message->size_bytes > kBytesMax) return false;
+  if (message->layers.size() > 1 || (!message->layers.empty() && message->layers[0].extents.size() > kExtentsMax))
+    return false;
+  message->answered_ns = front_->NowWallNs();
+  const bool is_done = early_.Add(message, {message->node}, now_ms);
+  if (!is_done) message->answered_ns = 0;
+  return is_done;
+}
+
+bool DriveCore::MayOvertake(const Message& message) {
+  switch (message.op) {
+    case Op::kLookup:
+    case Op::kGetattr:
+    case Op::kList:
+    case Op::kOpen:
+    case Op::kXattrs:
+    case Op::kStatfs: break;
+    default: return false;
+  }
+  std::lock_guard lock(mutex_);
+  const auto is_free = [this](uint64_t node) {
+    return node == 0 || (!early_.HoldsNode(node) && !early_.HoldsNamesOf(node));
+  };
+  return is_free(message.node) && is_free(message.folder);
+}
+
+bool DriveCore::MergeHeldLocked(Entry* entry) {
+  if (!early_.HoldsNode(entry->node)) return true;
   early_.NoteUnheeded();
-  return entries_.FindNode(entry.node);
+  const Entry* held = entries_.FindNode(entry->node);
+  if (held == nullptr) return false;
+  Entry merged = *held;
+  if (merged.type == FileType::kFile) {
+    // The agent knows what was saved of it.
+    merged.version = entry->version;
+    merged.size_bytes = entry->size_bytes;
+    if (!early_.HoldsMtime(merged.node)) merged.mtime_ns = entry->mtime_ns;
+  }
+  merged.xattrs = entry->xattrs;
+  merged.ctime_ns = std::max(merged.ctime_ns, entry->ctime_ns);
+  *entry = std::move(merged);
+  return true;
 }
 
 bool DriveCore::IsHeldLocked(uint64_t folder, const std::string& name) {
@@ -150,7 +273,7 @@ bool DriveCore::IsHeldLocked(uint64_t folder, const std::string& name) {
 
 void DriveCore::KeepHeldLocked(uint64_t folder, std::vector<EntryTable::NewName>* listing) {
   for (EntryTable::NewName& item : *listing) {
-    if (const Entry* held = HeldLocked(item.entry); held != nullptr) item.entry = *held;
+    MergeHeldLocked(&item.entry);
   }
   if (!early_.HoldsNamesOf(folder)) return;
   std::erase_if(*listing, [&](const EntryTable::NewName& item) { return IsHeldLocked(folder, item.name); });

@@ -101,9 +101,10 @@ void DriveCore::FetchMissing(const ReplyPtr& reply, const FilePtr& file, const F
                        .offset = missing,
                        .length = plan.missing_end - missing,
                        .ahead = std::min(ahead, rest)};
-    requests_.Ask(std::move(message), [this, content, ask](const Answer& answer) {
+    const auto settle = [this, content, ask](const Answer& answer) {
       for (const uint64_t waiting : content->EndFetch(ask)) requests_.Resume(waiting, answer);
-    });
+    };
+    requests_.Ask(std::move(message), settle, true);
   }
   requests_.Release(waiter);
 }

@@ -39,7 +39,7 @@ void DriveCore::AskForEntry(const ReplyPtr& reply, Message message) {
   auto resume = [this, reply, op = message.op, folder = message.folder, name = message.name](const Answer& answer) {
     if (answer.error == Kind::kNotFound && op == Op::kLookup) return ReplyAbsent(reply, folder, name);
     if (answer.error != Kind::kNone) return reply->Error(answer.error);
-    ReplyEntry(reply, folder, name);
+    ReplyEntry(reply, folder, name, answer.node);
   };
   AskAgent(reply, std::move(message), std::move(resume));
 }
@@ -103,9 +103,15 @@ EntryTable::Known DriveCore::FindElsewhereLocked(uint64_t folder, const std::str
   return elsewhere;
 }
 
-void DriveCore::ReplyEntry(const ReplyPtr& reply, uint64_t folder, const std::string& name) {
+void DriveCore::ReplyEntry(const ReplyPtr& reply, uint64_t folder, const std::string& name, uint64_t node) {
   std::unique_lock lock(mutex_);
   const EntryTable::Found found = entries_.Find(folder, name);
+  const bool is_taken = node != 0 && (found.known != EntryTable::Known::kBound || found.entry->node != node);
+  if (is_taken) {
+    // The kernel tries again, as if the program had come after that.
+    lock.unlock();
+    return ReplyStale(reply);
+  }
   if (found.known == EntryTable::Known::kUnknown) return Refuse(&lock, reply, Kind::kIo);
   if (found.known == EntryTable::Known::kAbsent) {
     lock.unlock();

@@ -222,7 +222,11 @@ void DriveCore::Create(ReplyPtr reply, uint64_t folder_id, std::string_view name
       taken.changed_ms = front_->NowBootMs();
       found = {EntryTable::Known::kBound, &taken, entries_.FindNode(answer.node)};
     }
-    if (found.entry == nullptr) return Refuse(&lock, reply, Kind::kIo);
+    if (found.entry == nullptr) {
+      // Another program has removed it already: this one comes again, behind that.
+      lock.unlock();
+      return ReplyStale(reply);
+    }
     EntryAnswer entry = GiveEntryLocked(found, true);
     entry.attribute_timeout_ms = 0;
     KernelNode& kernel_node = *nodes_.Find(entry.id);

@@ -41,7 +41,7 @@ DriveCore::DriveCore(Front* front, CoreSettings settings)
       nodes_(settings_.root_node) {}
 
 void DriveCore::AskAgent(const ReplyPtr& reply, Message message, Resume resume) {
-  if (AnswersEarly(reply, message)) return resume({});
+  if (Answer early; AnswersEarly(reply, message, &early)) return resume(early);
   CountPassed(message.op);
   const uint64_t id = requests_.NewId();
   message.id = id;
@@ -54,7 +54,9 @@ void DriveCore::AskAgent(const ReplyPtr& reply, Message message, Resume resume) 
     answer.is_given_up = true;
     return resume(answer);
   }
-  requests_.Ask(std::move(message), [this, id](const Answer& answer) { requests_.Resume(id, answer); });
+  const bool overtakes = MayOvertake(message);
+  requests_.Ask(
+      std::move(message), [this, id](const Answer& answer) { requests_.Resume(id, answer); }, overtakes);
   requests_.Release(id);
 }
 

@@ -142,6 +142,11 @@ class DriveCore {
     std::lock_guard lock(mutex_);
     return early_.OpenLog(path, boot, next);
   }
+  // Numbers for nodes that programs make so, in place of those that are left.
+  void GiveNodes(uint64_t first, uint64_t count) {
+    std::lock_guard lock(mutex_);
+    early_.GiveNodes(first, count);
+  }
   // Programs are answered so from now on, while there is a lease. False: none is from this moment on, and what was
   // answered is among what is to be drained.
   void AllowEarly(bool is_allowed);
@@ -261,26 +266,35 @@ class DriveCore {
   void UndoLookup(uint64_t id) { Forget(id, 1); }
   // False when nothing is known of the node.
   bool ReplyNode(const ReplyPtr& reply, uint64_t node);
-  // Replies with the entry that the agent has put, after it has answered.
-  void ReplyEntry(const ReplyPtr& reply, uint64_t folder, const std::string& name);
+  // Replies with the entry that the agent has put, after it has answered. `node`: that of a change which was answered
+  // early, after which another program may have taken the name; else 0.
+  void ReplyEntry(const ReplyPtr& reply, uint64_t folder, const std::string& name, uint64_t node);
   // Asks about the name that the message has, and replies so.
   void AskForEntry(const ReplyPtr& reply, Message message);
   void ReplyAttributes(const ReplyPtr& reply, uint64_t id);
 
   // Answers a change that the agent is to hear of only; false: it is to be asked.
-  bool AnswersEarly(const ReplyPtr& reply, const Message& message);
+  bool AnswersEarly(const ReplyPtr& reply, const Message& message, Answer* answer);
+  bool ChangeEarlyLocked(Message* message, int64_t now_ms);
+  bool MakeEarlyLocked(Message* message, int64_t now_ms);
+  bool LinkEarlyLocked(Message* message, int64_t now_ms);
   bool RemoveEarlyLocked(Message* message, int64_t now_ms);
   bool RenameEarlyLocked(Message* message, int64_t now_ms);
   bool SetEarlyLocked(Message* message, int64_t now_ms);
   // The node of a name, where that is all that leads to it; else null.
   const Entry* OnlyNameLocked(uint64_t folder, std::string_view name);
   bool IsShallowLocked(uint64_t folder) const;
+  // A folder takes that name, for all that the agent and servers may say.
+  bool TakesNameLocked(uint64_t folder, const std::string& name);
   // Entry null: takes the name away.
   void BindEarlyLocked(uint64_t folder, const std::string& name, const Entry* entry, int64_t now_ms);
   // Names of a folder have changed; it has so many subfolders more.
   void TouchFolderLocked(uint64_t folder, int64_t wall_ns, int subfolders, int64_t now_ms);
-  // Returns what is held of a node that the agent has said something of, else null; the same of a name.
-  const Entry* HeldLocked(const Entry& entry);
+  // A question of which nothing is held: what was answered early and the agent has not heard of does not concern it.
+  bool MayOvertake(const Message& message);
+  // Makes what the agent says of a node what programs are to see, where something of it is held. False: it has gone.
+  bool MergeHeldLocked(Entry* entry);
+  // Says whether a name is held, of which the agent says something.
   bool IsHeldLocked(uint64_t folder, const std::string& name);
   void KeepHeldLocked(uint64_t folder, std::vector<EntryTable::NewName>* listing);
   void DropLocked(uint64_t folder);
@@ -352,6 +366,11 @@ class DriveCore {
   // holds the file: the agent may answer, and the program close, before it returns.
   void Commit(const ReplyPtr& reply, FilePtr file, CommitReason reason, int64_t deadline_ms, int round,
               std::function<void(Kind)> done);
+  // There is nothing to commit.
+  void OnClean(const ReplyPtr& reply, CommitReason reason, const std::function<void(Kind)>& done);
+  // Asks the agent for it, and answers `waiter` before that where this may be.
+  void AskForCommit(const FilePtr& file, Message message, uint64_t waiter);
+  bool CommitsEarlyLocked(Message* message);
   void OnCommitted(const FilePtr& file, const Answer& answer);
   void OnVersionLocked(File& file);
   void GoElsewhereLocked(File& file);

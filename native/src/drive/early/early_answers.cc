@@ -13,13 +13,25 @@ bool EarlyAnswers::IsInTime(int64_t now_ms) const {
 }
 
 bool EarlyAnswers::Add(Message* message, std::vector<uint64_t> nodes, int64_t now_ms) {
-  if (!log_.Append(EncodeEarly(*message))) return false;
+  const uint64_t bytes = message->op == Op::kCommit ? message->size_bytes : 0;
+  const size_t place = bytes_ + bytes > kBytesMax ? 0 : log_.Append(EncodeEarly(*message));
+  if (place == 0) return false;
   message->early_number = log_.last();
-  Change change{
-      .id = message->id, .number = message->early_number, .at_ms = now_ms, .nodes = std::move(nodes), .names = {}};
+  Change change{.id = message->id,
+                .number = message->early_number,
+                .at_ms = now_ms,
+                .place = place,
+                .bytes = bytes,
+                .sets_mtime = message->op == Op::kSetattr && (message->set & Message::kMtime) != 0,
+                .nodes = std::move(nodes),
+                .names = {}};
   if (message->folder != 0) change.names.emplace_back(message->folder, message->name);
   if (message->to_folder != 0) change.names.emplace_back(message->to_folder, message->to_name);
-  for (const uint64_t node : change.nodes) ++nodes_[node];
+  for (const uint64_t node : change.nodes) {
+    ++nodes_[node].changes;
+    if (change.sets_mtime) ++nodes_[node].mtimes;
+  }
+  bytes_ += bytes;
   for (const auto& [folder, name] : change.names) ++names_[folder][name];
   under_way_.push_back(std::move(change));
   return true;
@@ -40,7 +52,9 @@ bool EarlyAnswers::TakeIn(uint64_t id) {
   Change* change = Find(id);
   if (change == nullptr || std::exchange(change->is_taken_in, true)) return false;
   for (const uint64_t node : change->nodes) {
-    if (--nodes_[node] == 0) nodes_.erase(node);
+    Held& held = nodes_[node];
+    if (change->sets_mtime) --held.mtimes;
+    if (--held.changes == 0) nodes_.erase(node);
   }
   for (const auto& [folder, name] : change->names) {
     auto& names = names_[folder];
@@ -62,10 +76,10 @@ void EarlyAnswers::Recorded(uint64_t id) {
   Change* change = Find(id);
   if (change == nullptr) return;
   change->is_recorded = true;
-  uint64_t taken_in = 0;
+  log_.Recorded(change->place);
   for (; !under_way_.empty() && under_way_.front().is_recorded; under_way_.pop_front())
-    taken_in = under_way_.front().number;
-  if (taken_in != 0) log_.TakenIn(taken_in);
+    bytes_ -= under_way_.front().bytes;
+  if (under_way_.empty()) log_.Rewind();
 }
 
 }  // namespace runnel::drive

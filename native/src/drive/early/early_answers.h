@@ -25,6 +25,14 @@ class EarlyAnswers {
   bool OpenLog(const std::string& path, const std::string& boot, uint64_t next) { return log_.Open(path, boot, next); }
   void Allow(bool is_allowed) { is_allowed_.store(is_allowed, std::memory_order_release); }
   bool IsAllowed() const { return is_allowed_.load(std::memory_order_acquire); }
+  // Numbers for nodes that are made here, in place of those that are left.
+  void GiveNodes(uint64_t first, uint64_t count) {
+    next_node_ = first;
+    end_node_ = first + count;
+  }
+  // The next one, which is still to be had after this; 0: there is none.
+  uint64_t NextNode() const { return next_node_ < end_node_ ? next_node_ : 0; }
+  void TakeNode() { ++next_node_; }
   // The agent keeps up with what it is to take in.
   bool IsInTime(int64_t now_ms) const;
   // Logs a change and gives it its number; its nodes and the names that it has are held from here on. False: it cannot
@@ -32,6 +40,11 @@ class EarlyAnswers {
   bool Add(Message* message, std::vector<uint64_t> nodes, int64_t now_ms);
 
   bool HoldsNode(uint64_t node) const { return nodes_.contains(node); }
+  // A program has set it.
+  bool HoldsMtime(uint64_t node) const {
+    const auto held = nodes_.find(node);
+    return held != nodes_.end() && held->second.mtimes > 0;
+  }
   bool HoldsName(uint64_t folder, const std::string& name) const;
   bool HoldsNamesOf(uint64_t folder) const { return names_.contains(folder); }
   const std::unordered_map<std::string, uint32_t>& NamesOf(uint64_t folder) const { return names_.at(folder); }
@@ -50,13 +63,17 @@ class EarlyAnswers {
 
  private:
   // Beyond these the agent is asked, behind what it has to take in.
-  static constexpr size_t kUnderWayMax = 4096;
-  static constexpr int64_t kLateMs = 250;
+  static constexpr size_t kUnderWayMax = 16384;
+  static constexpr uint64_t kBytesMax = 64 << 20;
+  static constexpr int64_t kLateMs = 2000;
 
   struct Change {
     uint64_t id = 0;
     uint64_t number = 0;
     int64_t at_ms = 0;
+    size_t place = 0;    // in the log
+    uint64_t bytes = 0;  // of a content
+    bool sets_mtime = false;
     bool is_taken_in = false;
     bool is_recorded = false;
     std::vector<uint64_t> nodes;
@@ -68,8 +85,16 @@ class EarlyAnswers {
   std::atomic<bool> is_allowed_{false};
   EarlyLog log_;
   uint64_t said_ = 0;
+  uint64_t bytes_ = 0;  // of contents that are under way
+  uint64_t next_node_ = 0;
+  uint64_t end_node_ = 0;
   std::deque<Change> under_way_;
-  std::unordered_map<uint64_t, uint32_t> nodes_;
+  // Changes of a node, and how many of them set its mtime.
+  struct Held {
+    uint32_t changes = 0;
+    uint32_t mtimes = 0;
+  };
+  std::unordered_map<uint64_t, Held> nodes_;
   std::unordered_map<uint64_t, std::unordered_map<std::string, uint32_t>> names_;
   std::unordered_set<uint64_t> dropped_;
 };

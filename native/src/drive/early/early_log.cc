@@ -10,20 +10,22 @@
 namespace runnel::drive {
 namespace {
 
-constexpr size_t kFileBytes = 1024 * 1024;
+constexpr size_t kFileBytes = 4 * 1024 * 1024;
 constexpr char kMagic[8] = {'R', 'N', 'L', 'E', 'A', 'R', 'L', '1'};
 constexpr size_t kBootBytes = 64;
 
 struct Head {
   char magic[sizeof(kMagic)];
   char boot[kBootBytes];
-  uint64_t taken_in;
+  uint64_t former;  // highest number of former processes
 };
 
 struct RecordHead {
   uint64_t number;
-  uint64_t bytes;
+  uint64_t bytes;  // and kRecorded
 };
+
+constexpr uint64_t kRecorded = uint64_t{1} << 63;
 
 size_t Padded(size_t bytes) { return (bytes + 7) / 8 * 8; }
 
@@ -42,30 +44,30 @@ std::string BootField(const std::string& boot) {
 
 }  // namespace
 
+const size_t EarlyLog::kBegin = sizeof(Head);
+
 bool EarlyLog::Open(const std::string& path, const std::string& boot, uint64_t next) {
   if (boot.empty()) return false;
   file_ = MappedFile::Open(path, kFileBytes);
   if (file_ == nullptr) return false;
   Head head = {};
-  head.taken_in = next - 1;
-  // It is of no boot while it is emptied.
+  head.former = next - 1;
+  // It is of no boot while it is begun anew. Records of before are known by their numbers.
   std::memcpy(file_->data(), &head, sizeof(head));
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  std::memset(file_->data() + sizeof(head), 0, kFileBytes - sizeof(head));
   std::atomic_signal_fence(std::memory_order_seq_cst);
   std::memcpy(head.boot, BootField(boot).data(), kBootBytes);
   std::memcpy(file_->data() + sizeof(kMagic), head.boot, kBootBytes);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   std::memcpy(file_->data(), kMagic, sizeof(kMagic));
-  end_ = sizeof(Head);
+  end_ = kBegin;
   next_ = next;
   return true;
 }
 
-bool EarlyLog::Append(std::string_view record) {
+size_t EarlyLog::Append(std::string_view record) {
   const size_t bytes = sizeof(RecordHead) + Padded(record.size());
   // There is room behind it for the number that ends them.
-  if (file_ == nullptr || end_ + bytes + sizeof(RecordHead) > kFileBytes) return false;
+  if (file_ == nullptr || end_ + bytes + sizeof(RecordHead) > kFileBytes) return 0;
   char* at = file_->data() + end_;
   Store(at + offsetof(RecordHead, number), 0);
   Store(at + offsetof(RecordHead, bytes), record.size());
@@ -73,37 +75,45 @@ bool EarlyLog::Append(std::string_view record) {
   Store(at + bytes + offsetof(RecordHead, number), 0);
   // With its number it is there.
   Store(at + offsetof(RecordHead, number), next_++);
+  const size_t place = end_;
   end_ += bytes;
-  return true;
+  return place;
 }
 
-void EarlyLog::TakenIn(uint64_t number) {
-  Store(file_->data() + offsetof(Head, taken_in), number);
-  if (number == last()) end_ = sizeof(Head);
+void EarlyLog::Recorded(size_t place) {
+  char* at = file_->data() + place + offsetof(RecordHead, bytes);
+  uint64_t bytes = 0;
+  std::memcpy(&bytes, at, sizeof(bytes));
+  Store(at, bytes | kRecorded);
 }
 
 std::vector<EarlyLog::Record> EarlyLog::Left(const std::string& path, const std::string& boot, uint64_t* last) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   std::vector<Record> left;
   *last = 0;
-  if (bytes.size() != kFileBytes || boot.empty()) return left;
+  std::ifstream file(path, std::ios::binary);
+  if (boot.empty() || !file) return left;
+  std::string bytes(kFileBytes + 1, '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<size_t>(file.gcount()));
+  if (bytes.size() != kFileBytes) return left;
   Head head;
   std::memcpy(&head, bytes.data(), sizeof(head));
   const bool is_ours = std::equal(std::begin(kMagic), std::end(kMagic), head.magic) &&
                        BootField(boot) == std::string_view(head.boot, kBootBytes);
   if (!is_ours) return left;
-  *last = head.taken_in;
+  *last = head.former;
   uint64_t before = 0;
   for (size_t at = sizeof(Head); at + sizeof(RecordHead) <= bytes.size();) {
     RecordHead record;
     std::memcpy(&record, bytes.data() + at, sizeof(record));
     at += sizeof(record);
+    const bool is_recorded = (record.bytes & kRecorded) != 0;
+    record.bytes &= ~kRecorded;
     const bool is_next = before == 0 ? record.number != 0 : record.number == before + 1;
     if (!is_next || record.bytes > bytes.size() - at) break;
     before = record.number;
     *last = std::max(*last, record.number);
-    if (record.number > head.taken_in) left.push_back({record.number, bytes.substr(at, record.bytes)});
+    if (record.number > head.former && !is_recorded) left.push_back({record.number, bytes.substr(at, record.bytes)});
     at += Padded(record.bytes);
   }
   return left;

@@ -22,11 +22,13 @@ class EarlyLog {
   // Empties the file, whose records a former process left and the agent has taken in. The next record has that number.
   // False: it cannot be had.
   bool Open(const std::string& path, const std::string& boot, uint64_t next);
-  // Gives the record the next number. False: there is no room before all has been taken in.
-  bool Append(std::string_view record);
+  // Gives the record the next number; its place, or 0: there is no room before all has been taken in.
+  size_t Append(std::string_view record);
   uint64_t last() const { return next_ - 1; }
-  // The agent has all up to that number in its journal.
-  void TakenIn(uint64_t number);
+  // The agent has the record at that place in its journal.
+  void Recorded(size_t place);
+  // It has all of them.
+  void Rewind() { end_ = kBegin; }
 
   struct Record {
     uint64_t number = 0;
@@ -37,6 +39,8 @@ class EarlyLog {
   static std::vector<Record> Left(const std::string& path, const std::string& boot, uint64_t* last);
 
  private:
+  static const size_t kBegin;
+
   std::unique_ptr<MappedFile> file_;
   size_t end_ = 0;
   uint64_t next_ = 1;  // number

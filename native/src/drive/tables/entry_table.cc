@@ -35,6 +35,11 @@ Entry* EntryTable::FindNode(uint64_t node) {
   return at == nodes_.end() ? nullptr : &at->second.entry;
 }
 
+uint32_t EntryTable::NameCount(uint64_t node) const {
+  const auto at = nodes_.find(node);
+  return at == nodes_.end() ? 0 : at->second.names;
+}
+
 uint64_t EntryTable::ParentOf(uint64_t node) const {
   auto at = nodes_.find(node);
   return at == nodes_.end() ? 0 : at->second.parent;

@@ -64,6 +64,8 @@ class EntryTable {
   Entry* FindNode(uint64_t node);
   // The folder that a folder was last seen in, else 0.
   uint64_t ParentOf(uint64_t node) const;
+  // Names of a node that are known.
+  uint32_t NameCount(uint64_t node) const;
   // A name of the node in that folder; false when none is known. Looks at every name of the folder.
   bool NameOf(uint64_t folder, uint64_t node, std::string* name) const;
   using Fold = std::function<std::string(std::string_view)>;

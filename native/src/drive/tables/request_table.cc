@@ -129,13 +129,21 @@ void RequestTable::GiveUp(Waiter waiter, Kind error, bool was_interrupted) {
   waiter.resume(answer);
 }
 
-void RequestTable::Ask(Message message, std::function<void(const Answer&)> settle) {
+void RequestTable::Ask(Message message, std::function<void(const Answer&)> settle, bool overtakes) {
   std::lock_guard lock(mutex_);
   const uint64_t id = message.id;
-  if (IsChange(message.op) && message.answered_ns == 0) changes_.insert(id);
+  const bool is_early = message.answered_ns != 0;
+  if (IsChange(message.op) && !is_early) changes_.insert(id);
   asks_.emplace(id, AskState{std::move(message), std::move(settle)});
-  outgoing_.emplace_back(id);
-  front_->WakeAgent();
+  if (overtakes) {
+    ahead_.push_back(id);
+  } else {
+    outgoing_.emplace_back(id);
+  }
+  if (!is_early || outgoing_.size() >= kEarlyAtOnce) return front_->WakeAgent();
+  if (early_due_ms_ != 0) return;
+  early_due_ms_ = front_->NowBootMs() + kEarlyDelayMs;
+  front_->WakeAt(early_due_ms_);
 }
 
 void RequestTable::DropAsk(uint64_t id, bool was_interrupted) {
@@ -241,6 +249,11 @@ int64_t RequestTable::Expire(int64_t now_ms) {
       waiters_.erase(found);
     }
     if (!deadlines_.empty()) next_ms = deadlines_.begin()->first;
+    if (early_due_ms_ != 0 && early_due_ms_ <= now_ms) {
+      early_due_ms_ = 0;
+      front_->WakeAgent();
+    }
+    if (early_due_ms_ != 0) next_ms = next_ms == 0 ? early_due_ms_ : std::min(next_ms, early_due_ms_);
     answering.emplace(this);
   }
   for (Waiter& waiter : due) GiveUp(std::move(waiter), Kind::kIo, false);
@@ -276,17 +289,23 @@ void RequestTable::AwaitAnswers() {
 std::vector<Outgoing> RequestTable::Drain(size_t most) {
   std::vector<Outgoing> batch;
   std::lock_guard lock(mutex_);
-  while (!outgoing_.empty() && batch.size() < most) {
+  const auto take = [this, &batch](uint64_t id) {
+    const auto found = asks_.find(id);
+    if (found == asks_.end()) return;
+    found->second.is_sent = true;
+    batch.emplace_back(std::move(found->second.message));
+  };
+  for (; !ahead_.empty() && batch.size() < most; ahead_.pop_front()) take(ahead_.front());
+  for (; !outgoing_.empty() && batch.size() < most; outgoing_.pop_front()) {
     auto& next = outgoing_.front();
     if (auto* notice = std::get_if<Notice>(&next)) {
       batch.emplace_back(std::move(*notice));
-    } else if (auto found = asks_.find(std::get<uint64_t>(next)); found != asks_.end()) {
-      found->second.is_sent = true;
-      batch.emplace_back(std::move(found->second.message));
+    } else {
+      take(std::get<uint64_t>(next));
     }
-    outgoing_.pop_front();
   }
-  if (!outgoing_.empty()) front_->WakeAgent();
+  early_due_ms_ = 0;
+  if (!ahead_.empty() || !outgoing_.empty()) front_->WakeAgent();
   return batch;
 }
 

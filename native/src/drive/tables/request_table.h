@@ -54,8 +54,9 @@ class RequestTable {
   // Ends a waiter; false when it had ended already.
   bool Resume(uint64_t id, const Answer& answer);
 
-  // Queues a question; `settle` runs once, on the agent's thread, unless the ask is dropped before.
-  void Ask(Message message, std::function<void(const Answer&)> settle);
+  // Queues a question; `settle` runs once, on the agent's thread, unless the ask is dropped before. One that overtakes
+  // goes ahead of what was answered early.
+  void Ask(Message message, std::function<void(const Answer&)> settle, bool overtakes = false);
   // The agent is asked for a change that it has not answered, if only for somebody who waits no longer.
   bool IsChangeUnderWay();
   // The question is moot. An answer that comes later is ignored.
@@ -103,6 +104,10 @@ class RequestTable {
   // An agent that never gets on again must not hold programs for ever.
   static constexpr int64_t kPutOffMaxMs = 60'000;
 
+  // The agent hears of what was answered early when there is so much of it, or after so long: nobody waits for it.
+  static constexpr size_t kEarlyAtOnce = 64;
+  static constexpr int64_t kEarlyDelayMs = 4;
+
   // Counts answers from when they are taken out of the tables, under mutex_, until they have run.
   class Answering {
    public:
@@ -146,7 +151,9 @@ class RequestTable {
       interrupted_;  // when, by the caller's thread; those of long ago leave with the next
   std::unordered_map<uint64_t, AskState> asks_;
   std::unordered_set<uint64_t> changes_;  // ids of changes that the agent is asked for
+  std::deque<uint64_t> ahead_;            // of all that is outgoing
   std::deque<std::variant<uint64_t, Notice>> outgoing_;
+  int64_t early_due_ms_ = 0;  // when the agent is to hear of what was answered early; 0: it has been woken, or of none
 };
 
 }  // namespace runnel::drive

@@ -1,6 +1,6 @@
 // Commits of contents: a dirty file of the drive becomes a version at the server, through the journal.
 import { basename } from "node:path";
-import type { Drive } from "@runnel/native/drive";
+import type { Drive, Early } from "@runnel/native/drive";
 import type { Clock, NodeState, VersionId } from "@runnel/shared";
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Save } from "../../changes/own-change.ts";
@@ -80,10 +80,53 @@ export class Commits {
     await this.#save(request, isDurable, (result) => this.#deps.drive.committed(request.id, result));
   }
 
+  /**
+   * Takes in a content that the drive has answered for: it has its place among other changes in this turn of the loop,
+   * and is sent when it is recorded. Resolves then; until then the drive's log has it. @throws as Recordings
+   */
+  async takeIn(change: RequestOfOp<"commit"> & Early): Promise<void> {
+    const { drive, writeBack, tree, saves, unsent, journal } = this.#deps;
+    const committed = (result: { version: number }): void => {
+      if (change.id !== 0) drive.committed(change.id, result);
+    };
+    if (change.id !== 0) drive.tookIn(change.id);
+    if (this.#isUnwanted(change)) return this.#leave(change, committed);
+    const answered = writeBack.answers(tree.real(change.node));
+    this.#running++;
+    try {
+      const lineage = this.#lineageOf(change, true);
+      const recordOf = (n: number): JournalCommit => ({
+        ...this.#recordOf(lineage, change, n),
+        early: change.earlyNumber,
+      });
+      const save = saves.begin(recordOf, change.file);
+      save.request = change.id;
+      save.recording = writeBack.recordings.untilDone(
+        () => save.state === "settled" || journal.put(save.record, false),
+      );
+      saves.recorded(save, []);
+      const kept = unsent.keepInTurn(save);
+      if (save.state === "unsent") writeBack.add(save);
+      await save.recording;
+      committed({ version: (await kept) ? save.shownAs : 0 });
+    } finally {
+      answered[Symbol.dispose]();
+      this.#ended();
+    }
+  }
+
+  #ended(): void {
+    this.#running--;
+    if (this.#running === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve();
+  }
+
   /** Answers once all that programs were answered before the server is on stable storage here. */
   async sync(request: RequestOfOp<"sync">): Promise<void> {
     const { writeBack, journal, drive } = this.#deps;
-    if (writeBack.isOn) await journal.sync();
+    if (writeBack.isOn) {
+      await writeBack.recordings.done();
+      await journal.sync();
+    }
     drive.done(request.id);
   }
 
@@ -121,8 +164,7 @@ export class Commits {
       if (!isRunnelError(error) || !this.#isUnwanted(change)) throw error;
       this.#leave(change, committed);
     } finally {
-      this.#running--;
-      if (this.#running === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve();
+      this.#ended();
     }
   }
 
@@ -269,6 +311,7 @@ export class Commits {
       path: tree.pathOf(copy === undefined ? change.node : node),
       ...(attributes && { attributes }),
     };
+    delete record.early;
     delete record.follows;
     if (follows !== undefined) record.follows = follows.n;
     delete record.copy;

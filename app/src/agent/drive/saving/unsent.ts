@@ -178,6 +178,7 @@ export class UnsentSaves {
 
   /** Makes an attempt in its turn among other changes. */
   async sendInTurn(save: Save, { making, isCertain, turn }: InTurn): Promise<void> {
+    await save.recording?.catch(() => undefined);
     if (save.state !== "unsent") return;
     const wasTried = save.failure !== undefined;
     save.sending = this.#attempt(save, async () => {
