@@ -50,8 +50,8 @@ export interface Caller {
 
 /**
  * A make, a link, a removal, a rename, a setattr or a commit that the drive has answered before the agent heard of it
- * (allowEarly): it is so for programs, and in the log of such. The agent takes it in with `tookIn`, before anything that
- * comes behind it, and answers `done`, or `committed`, when it has it in its journal; it does not fail.
+ * (allowEarly): it is so for programs, and in the log of such. The agent takes it in with `tookIn`, before anything
+ * that comes behind it, and answers `done`, or `committed`, when it has it in its journal; it does not fail.
  */
 export interface Early {
   /** When the program was answered, on the wall clock. */
