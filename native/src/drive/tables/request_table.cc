@@ -135,11 +135,8 @@ void RequestTable::Ask(Message message, std::function<void(const Answer&)> settl
   const bool is_early = message.answered_ns != 0;
   if (IsChange(message.op) && !is_early) changes_.insert(id);
   asks_.emplace(id, AskState{std::move(message), std::move(settle)});
-  if (overtakes) {
-    ahead_.push_back(id);
-  } else {
-    outgoing_.emplace_back(id);
-  }
+  outgoing_.emplace(outgoing_.end() - static_cast<ptrdiff_t>(overtakes ? early_last_ : 0), id);
+  if (!overtakes) early_last_ = is_early ? early_last_ + 1 : 0;
   if (!is_early || outgoing_.size() >= kEarlyAtOnce) return front_->WakeAgent();
   if (early_due_ms_ != 0) return;
   early_due_ms_ = front_->NowBootMs() + kEarlyDelayMs;
@@ -153,6 +150,7 @@ void RequestTable::DropAsk(uint64_t id, bool was_interrupted) {
   if (found == asks_.end()) return;
   if (was_interrupted && found->second.is_sent) {
     outgoing_.emplace_back(Notice{Notice::kInterrupted, id, 0, {}});
+    early_last_ = 0;
     front_->WakeAgent();
   }
   if (!found->second.is_sent) changes_.erase(id);
@@ -168,6 +166,7 @@ bool RequestTable::IsChangeUnderWay() {
 void RequestTable::Notify(Notice notice) {
   std::lock_guard lock(mutex_);
   outgoing_.emplace_back(std::move(notice));
+  early_last_ = 0;
   front_->WakeAgent();
 }
 
@@ -295,7 +294,6 @@ std::vector<Outgoing> RequestTable::Drain(size_t most) {
     found->second.is_sent = true;
     batch.emplace_back(std::move(found->second.message));
   };
-  for (; !ahead_.empty() && batch.size() < most; ahead_.pop_front()) take(ahead_.front());
   for (; !outgoing_.empty() && batch.size() < most; outgoing_.pop_front()) {
     auto& next = outgoing_.front();
     if (auto* notice = std::get_if<Notice>(&next)) {
@@ -305,7 +303,8 @@ std::vector<Outgoing> RequestTable::Drain(size_t most) {
     }
   }
   early_due_ms_ = 0;
-  if (!ahead_.empty() || !outgoing_.empty()) front_->WakeAgent();
+  early_last_ = std::min(early_last_, outgoing_.size());
+  if (!outgoing_.empty()) front_->WakeAgent();
   return batch;
 }
 

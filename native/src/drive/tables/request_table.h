@@ -55,7 +55,7 @@ class RequestTable {
   bool Resume(uint64_t id, const Answer& answer);
 
   // Queues a question; `settle` runs once, on the agent's thread, unless the ask is dropped before. One that overtakes
-  // goes ahead of what was answered early.
+  // goes ahead of what was answered early, and of nothing else.
   void Ask(Message message, std::function<void(const Answer&)> settle, bool overtakes = false);
   // The agent is asked for a change that it has not answered, if only for somebody who waits no longer.
   bool IsChangeUnderWay();
@@ -151,8 +151,8 @@ class RequestTable {
       interrupted_;  // when, by the caller's thread; those of long ago leave with the next
   std::unordered_map<uint64_t, AskState> asks_;
   std::unordered_set<uint64_t> changes_;  // ids of changes that the agent is asked for
-  std::deque<uint64_t> ahead_;            // of all that is outgoing
   std::deque<std::variant<uint64_t, Notice>> outgoing_;
+  size_t early_last_ = 0;     // how many of them, at the end, were answered early
   int64_t early_due_ms_ = 0;  // when the agent is to hear of what was answered early; 0: it has been woken, or of none
 };
 
