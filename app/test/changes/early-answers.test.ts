@@ -20,6 +20,7 @@ function rig(changes: object = {}) {
     journal: { numbersLeft: 30_000, problem: () => undefined, operations: () => [] },
     changes: { hasOutstanding: false },
     hasLog: true,
+    left: [] as number[],
     ...changes,
   };
   const early = new EarlyAnswers({
@@ -35,7 +36,11 @@ function rig(changes: object = {}) {
       },
     },
     clock: new SimulatedClock({ wallNs: 5_000_000_000n }),
-    earlyLog: { path: "/nowhere/early", boot: "boot", left: { requests: [], last: 0 } },
+    earlyLog: {
+      path: "/nowhere/early",
+      boot: "boot",
+      left: { requests: state.left.map((earlyNumber) => ({ op: "link", earlyNumber })), last: 0 },
+    },
   } as unknown as EarlyAnswersDeps);
   return { early, said };
 }
@@ -77,6 +82,16 @@ test("in mode sync there is no log, unless one was left", () => {
   const { early, said } = rig();
   early.begin(false);
   expect(said).toEqual([]);
+});
+
+test("what was left is in the journal or is taken in, whatever was recorded before it", () => {
+  const journal = {
+    operations: () => [{ n: 1, early: 13 }, { n: 2 }],
+    pending: () => [{ n: 3, early: 15 }],
+    unverified: () => [{ n: 4, early: 11 }],
+  };
+  const { early } = rig({ journal, left: [11, 12, 13, 14, 15, 16] });
+  expect(early.left().map(({ earlyNumber }) => earlyNumber)).toEqual([12, 14, 16]);
 });
 
 describe("node ids for what the drive makes", () => {

@@ -66,8 +66,8 @@ export class EarlyAnswers {
   left(): (DriveRequest & Early)[] {
     const { earlyLog, journal } = this.#deps;
     const records = [...journal.operations(), ...journal.pending(), ...journal.unverified()];
-    const recorded = records.reduce((highest, { early = 0 }) => Math.max(highest, early), 0);
-    return earlyLog.left.requests.filter(({ earlyNumber }) => earlyNumber > recorded);
+    const recorded = new Set(records.map(({ early }) => early));
+    return earlyLog.left.requests.filter(({ earlyNumber }) => !recorded.has(earlyNumber));
   }
 
   /** Called when what was left has been taken in: the drive may answer from here on (`isOn`), when `renew` says so. */

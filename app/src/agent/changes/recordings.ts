@@ -14,8 +14,10 @@ export class Recordings {
   readonly #deps: RecordingsDeps;
   /** First attempts at what is not recorded yet. */
   readonly #first = new Set<Promise<unknown>>();
-  /** An attempt failed; it was logged. */
-  #isLate = false;
+  /** What the last attempt failed with; it was logged. */
+  #problem: unknown;
+  /** Until it is tried again. */
+  #pause: Promise<void> | undefined;
   #isEnding = false;
 
   constructor(deps: RecordingsDeps) {
@@ -27,11 +29,14 @@ export class Recordings {
    * it fails with when the drive has ended, or the journal is closed: it is in the drive's log only.
    */
   async untilDone(record: () => Promise<void> | true): Promise<void> {
-    const first = Promise.resolve(record());
+    // What comes while others wait to be tried again waits with them: all are recorded in their order.
+    const first = this.#pause === undefined ? Promise.resolve(record()) : Promise.reject(this.#problem);
     this.#first.add(first);
     try {
-      for (let attempt = first; !(await this.#isDone(attempt)); attempt = Promise.resolve(record()))
-        await sleep(this.#deps.clock, AGAIN_MS);
+      for (let attempt = first; !(await this.#isDone(attempt)); attempt = Promise.resolve(record())) {
+        this.#pause ??= sleep(this.#deps.clock, AGAIN_MS).finally(() => (this.#pause = undefined));
+        await this.#pause;
+      }
     } finally {
       this.#first.delete(first);
     }
@@ -50,12 +55,12 @@ export class Recordings {
   async #isDone(attempt: Promise<void | true>): Promise<boolean> {
     try {
       await attempt;
-      this.#isLate = false;
+      if (this.#pause === undefined) this.#problem = undefined;
       return true;
     } catch (error) {
       if (this.#isEnding || isRunnelError(error, "Interrupted")) throw error;
-      if (!this.#isLate) this.#deps.log("Changes could not be recorded yet.", error);
-      this.#isLate = true;
+      if (this.#problem === undefined) this.#deps.log("Changes could not be recorded yet.", error);
+      this.#problem = error;
       return false;
     }
   }

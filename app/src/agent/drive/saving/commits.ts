@@ -106,9 +106,11 @@ export class Commits {
       );
       saves.recorded(save, []);
       const kept = unsent.keepInTurn(save);
-      if (save.state === "unsent") writeBack.add(save);
-      await save.recording;
-      committed({ version: (await kept) ? save.shownAs : 0 });
+      const isKept = save.state === "unsent";
+      if (isKept) writeBack.add(save);
+      // The drive's log says that it is recorded before the journal says that it is done.
+      const recorded = save.recording.then(() => committed({ version: isKept ? save.shownAs : 0 }));
+      await Promise.all([recorded, kept]);
     } finally {
       answered[Symbol.dispose]();
       this.#ended();
