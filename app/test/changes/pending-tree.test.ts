@@ -31,6 +31,9 @@ function expectShown(pending: PendingTree, history: ModelHistory, seq: number): 
     const shown = pending.listing(folder)?.map(({ name, state }) => [name, state.node, state.nlink, state.mode]);
     const wanted = history.listing(seq, folder)?.map(({ name, state }) => [name, state.node, state.nlink, state.mode]);
     expect(new Set(shown)).toEqual(new Set(wanted));
+    // Names that are bound to nothing count too.
+    if (wanted !== undefined && wanted.length > 0) expect(pending.mayHaveMore(folder, wanted.length - 1)).toBe(true);
+    expect(pending.mayHaveMore(folder, 100)).toBe(false);
     for (const { name, state } of history.listing(seq, folder) ?? []) {
       expect(pending.lookup(folder, name)).toMatchObject({ is: "bound", state: { node: state.node } });
       expect(pending.namesOf(state.node)).toContainEqual({ folder, name });

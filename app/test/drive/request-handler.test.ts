@@ -44,14 +44,13 @@ async function lookUp(isBackAfterMs: number, hasLease = false, isElsewhere = fal
     real: (node: number) => node,
     boundTo: () => undefined,
     lookup: async () => undefined,
-    knownEntries: () => undefined,
   };
   const drive = {
     heartbeat: () => undefined,
     putEntries: () => undefined,
     done: () => (answer += `answered at ${nowMs()}`),
   };
-  const writeBack = { programAsks: () => undefined };
+  const writeBack = { programAsks: () => undefined, early: { isAllowed: false } };
   const deps = { session, tree, drive, writeBack, clock, answersOffline: () => (answer += "offline, ") };
   const request = { id: 1, op: "lookup", folder: ROOT_NODE, name: "a" };
   new RequestHandler(deps as unknown as RequestHandlerDeps).requests([request] as never);

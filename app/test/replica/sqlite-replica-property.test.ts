@@ -68,6 +68,8 @@ function checkSaysWhatIsStored(replica: Replica, history: ModelHistory): void {
   const named = new Map<number, string[]>();
   for (const folder of folders) {
     const stored = new Map(replica.entriesAfter(folder, "", 100).map(({ name, state }) => [name, state]));
+    expect(replica.hasMoreNames(folder, stored.size - 1) || stored.size === 0).toBe(true);
+    expect(replica.hasMoreNames(folder, 100)).toBe(false);
     for (const [name, { node }] of stored) named.set(node, [...(named.get(node) ?? []), `${folder}/${name}`]);
     for (const name of WORDS) {
       const known = replica.lookup(folder, name);

@@ -62,6 +62,11 @@ export class EarlyAnswers {
     this.#deps = deps;
   }
 
+  /** The drive may answer now. */
+  get isAllowed(): boolean {
+    return this.#isAllowed;
+  }
+
   /** Lists what a killed process left that is not in the journal, in its order. */
   left(): (DriveRequest & Early)[] {
     const { earlyLog, journal } = this.#deps;

@@ -214,6 +214,12 @@ export class PendingTree {
     return sorted.map(({ name, state }) => ({ name, state: this.node(state.node) ?? state }));
   }
 
+  /** Says whether a folder may have more entries than so many. Looks at no more of them. */
+  mayHaveMore(folder: number, most: number): boolean {
+    const own = this.#inFolder.get(folder)?.size ?? 0;
+    return own > most || this.#replica.hasMoreNames(folder, most - own);
+  }
+
   namesOf(node: number): { folder: number; name: string }[] {
     const known = this.#replica.namesOf(node);
     const numbers = this.#binding.get(node);

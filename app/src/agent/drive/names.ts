@@ -8,7 +8,7 @@ import type { OwnChanges } from "../changes/own-changes.ts";
 import { EARLY_ATTEMPTS_MAX } from "../changes/coverage.ts";
 import type { WriteBack } from "../changes/write-back.ts";
 import type { Operations } from "../wire/operations.ts";
-import type { EarlyNames, EarlyRequest, Outcome } from "./early-names.ts";
+import type { EarlyNames, Outcome } from "./early-names.ts";
 import { attributesIn, isRefusedElsewhere } from "./new-attributes.ts";
 import type { RequestOfOp } from "./request-of-op.ts";
 import type { LikelyBases } from "./saving/likely-bases.ts";
@@ -56,11 +56,6 @@ export class Names {
     writeBack.early.stop();
     await writeBack.sent();
     await late();
-  }
-
-  /** Takes in what the drive has answered. Resolves when that is in the journal. */
-  takeIn(request: EarlyRequest): Promise<void> {
-    return this.deps.early.takeIn(request);
   }
 
   create(request: RequestOfOp<"create">): Promise<void> {

@@ -10,7 +10,7 @@ import type { Session } from "../wire/session.ts";
 import { isProgramsOwn } from "../mount-log.ts";
 import type { Commits } from "./saving/commits.ts";
 import type { Contents } from "./contents.ts";
-import { isEarly } from "./early-names.ts";
+import { type EarlyNames, type EarlyRequest, isEarly } from "./early-names.ts";
 import type { Names } from "./names.ts";
 import type { RequestOfOp } from "./request-of-op.ts";
 import type { VolumeSpace } from "./volume-space.ts";
@@ -23,13 +23,14 @@ export interface RequestHandlerDeps {
   session: Session;
   tree: Tree;
   names: Names;
+  early: EarlyNames;
   contents: Contents;
   unsentContents: UnsentContents;
   commits: Commits;
   xattrs: Xattrs;
   volumeSpace: VolumeSpace;
   operations: Operations;
-  writeBack: Pick<WriteBack, "mayBegin" | "mustGo" | "programAsks">;
+  writeBack: Pick<WriteBack, "early" | "mayBegin" | "mustGo" | "programAsks">;
   clock: Clock;
   /** Called when a question is answered as was last known. */
   answersOffline(): void;
@@ -57,8 +58,7 @@ export class RequestHandler {
     this.#heartbeat();
     for (const request of batch) {
       if (isEarly(request)) {
-        const taken = request.op === "commit" ? this.deps.commits.takeIn(request) : this.deps.names.takeIn(request);
-        taken.catch((error: unknown) => this.deps.log(`${request.op} was not taken in`, error));
+        this.takeIn(request).catch((error: unknown) => this.deps.log(`${request.op} was not taken in`, error));
         continue;
       }
       this.#outstanding.set(request.id, request);
@@ -70,6 +70,12 @@ export class RequestHandler {
         })
         .finally(() => this.#outstanding.delete(request.id));
     }
+  }
+
+  /** Takes in what the drive has answered by itself. Resolves when that is in the journal. */
+  takeIn(request: EarlyRequest): Promise<void> {
+    const { commits, early } = this.deps;
+    return request.op === "commit" ? commits.takeIn(request) : early.takeIn(request);
   }
 
   /** The drive gives nobody up for what is late here. */
@@ -170,12 +176,13 @@ export class RequestHandler {
   }
 
   async #lookup(request: RequestOfOp<"lookup">): Promise<void> {
-    const { tree, drive } = this.deps;
+    const { tree, drive, writeBack } = this.deps;
     await this.#isOffline(this.#nodesAt([request.folder, request.name]));
     const folder = tree.real(request.folder);
     const state = await tree.lookup(folder, request.name);
-    // Whoever looks for what is not there is about to make it, with others.
-    const known = state === undefined ? tree.knownEntries(folder, LISTED_MAX) : undefined;
+    // Whoever looks for what is not there is about to make it, with others; the drive may answer that then.
+    const isMaking = state === undefined && writeBack.early.isAllowed;
+    const known = isMaking ? tree.knownEntries(folder, LISTED_MAX) : undefined;
     if (known !== undefined)
       drive.putFolder(
         request.folder,

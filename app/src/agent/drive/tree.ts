@@ -189,11 +189,10 @@ export class Tree {
     return state ?? undefined;
   }
 
-  /** All entries of a folder, without asking anybody; undefined where they are not known, or more. */
+  /** All entries of a folder, without asking anybody; undefined where they are not known, or may be more. */
   knownEntries(folder: number, most: number): Entry[] | undefined {
-    if (this.#changes.makesAt(folder).length > 0) return undefined;
-    const listing = this.pending.listing(folder);
-    return listing === undefined || listing.length > most ? undefined : listing;
+    if (this.#changes.makesAt(folder).length > 0 || this.pending.mayHaveMore(folder, most)) return undefined;
+    return this.pending.listing(folder);
   }
 
   /** Whole, in name order. */

@@ -5,7 +5,6 @@ import type { NodeReserve } from "../changes/node-reserve.ts";
 import type { WriteBack } from "../changes/write-back.ts";
 import type { Colleagues } from "../colleagues/colleagues.ts";
 import type { Contents } from "../drive/contents.ts";
-import type { EarlyNames, EarlyRequest } from "../drive/early-names.ts";
 import type { FeedApplier } from "../drive/feed-applier.ts";
 import type { RequestHandler } from "../drive/request-handler.ts";
 import type { Commits } from "../drive/saving/commits.ts";
@@ -48,7 +47,6 @@ export interface LifecycleDeps extends MountDeps {
   nodeReserve: NodeReserve;
   unsentContents: UnsentContents;
   saves: Saves;
-  early: EarlyNames;
   requestHandler: RequestHandler;
   feedApplier: FeedApplier;
   volumeSpace: VolumeSpace;
@@ -251,11 +249,9 @@ export class Lifecycle {
 
   /** Takes in what the drive of a killed process answered, and lets this one answer so when the journal has it. */
   private async takeInLeft(): Promise<void> {
-    const { writeBack, early, commits } = this.deps;
-    const takeIn = (request: EarlyRequest): Promise<void> =>
-      request.op === "commit" ? commits.takeIn(request) : early.takeIn(request);
+    const { writeBack, requestHandler } = this.deps;
     const left = writeBack.early.left();
-    await Promise.all(left.map((request) => takeIn({ ...request, id: 0 })));
+    await Promise.all(left.map((request) => requestHandler.takeIn({ ...request, id: 0 })));
     writeBack.early.begin(writeBack.isOn);
   }
 

@@ -332,12 +332,13 @@ function wireAnswering(
   const requestHandler = new RequestHandler({
     ...deps,
     volumeSpace,
+    early,
     names: new Names({ ...deps, early, hasLease: (node) => isCurrent(node) }),
     xattrs: new Xattrs(deps),
     answersOffline: () => void figures.offlineAnswers++,
     read: (error, gaveWay) => fullDisks.read(error, gaveWay),
   });
-  return { volumeSpace, early, requestHandler, feedApplier: new FeedApplier(deps) };
+  return { volumeSpace, requestHandler, feedApplier: new FeedApplier(deps) };
 }
 
 /** Returns "" where the path is not known, or the replica can say nothing. */

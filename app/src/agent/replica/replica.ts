@@ -35,6 +35,8 @@ export interface Replica {
   listing(folder: number): { asOf: number; entries: Entry[] } | undefined;
   /** Entries of a folder behind a name ("": the first ones), in name order, as far as they are known. */
   entriesAfter(folder: number, name: string, count: number): Entry[];
+  /** Says whether more than so many names are known of a folder, those that are bound to nothing with them. */
+  hasMoreNames(folder: number, most: number): boolean;
   /** Names in a folder as far as they are known, folders first, by a name, a size or a time of change. */
   sortedNames(folder: number, order: "name" | "size" | "modified"): string[];
   /** Some files of a folder with a size from `least` to `most`, those of nearly `like` first; a hint. */

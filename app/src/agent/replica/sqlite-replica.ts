@@ -107,6 +107,10 @@ class SqliteReplica implements Replica {
     return this.#rows.entriesAfter.all(folder, name, count).map((row) => ({ name: row.name, state: stateOf(row) }));
   }
 
+  hasMoreNames(folder: number, most: number): boolean {
+    return this.#rows.nameAt.get(folder, most) !== undefined;
+  }
+
   sortedNames(folder: number, order: "name" | "size" | "modified"): string[] {
     return this.#rows.sortedNames[order].all(folder, FOLDER).map(({ name }) => name);
   }

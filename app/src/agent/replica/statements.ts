@@ -117,6 +117,8 @@ export function prepareStatements(db: IndexDatabase) {
       `SELECT names.name, ${NODE_COLUMNS} FROM names JOIN nodes ON nodes.node = names.node
        WHERE names.folder = ? AND names.name > ? ORDER BY names.name LIMIT ?`,
     ),
+    /** folder, how many names come before. */
+    nameAt: query<{ name: string }>("SELECT name FROM names WHERE folder = ? LIMIT 1 OFFSET ?"),
     /** folder, type of a folder. */
     sortedNames: {
       name: sortedBy("names.name COLLATE NOCASE, names.name"),
