@@ -340,7 +340,7 @@ describe("the agent is asked", () => {
   test("when it does not keep up, until it does", async () => {
     const { program, fake } = rig;
     await withBusyAgent(() => program.chmod("full/a", 0o600));
-    await new Promise((resolve) => setTimeout(resolve, 2_100));
+    rig.passTime(2_100);
     const later = program.chmod("full/b", 0o600);
     await rig.drive.given();
     expect(words()).toEqual(["setattr done", "setattr asked"]);

@@ -1,4 +1,4 @@
-// What has no way back is recorded in its order, when the journal has space again.
+// Records what has no way back in its order, when the journal has space again.
 import { expect, test } from "@jest/globals";
 import { RunnelError, SimulatedClock } from "@runnel/shared";
 import { Recordings } from "../../src/agent/changes/recordings.ts";

@@ -24,6 +24,8 @@ export const processClock: Clock = {
 export interface MemoryRig extends DriveRig {
   drive: MemoryDrive;
   fake: FakeAgent;
+  /** The clock of drive and agent is ahead by so much more. */
+  passTime(ms: number): void;
   /** From the first call on the kernel's clock goes on by these calls only. */
   passKernelTime(ms: number): void;
   /** Path of the log of early answers; they are allowed from here on. */
@@ -35,13 +37,15 @@ export async function memoryRig(changes: Partial<RigSettings> = {}, isReadOnly =
   const overlayFolder = join(folder, "overlay");
   await mkdir(overlayFolder);
   const settings = { ...RIG_SETTINGS, ...changes };
+  let passedMs = 0;
+  const clock: Clock = { ...processClock, bootMs: () => processClock.bootMs() + passedMs };
   let kernelMs: number | undefined;
   const drive = memoryDrive(
     { mountpoint: "", source: "runnel:test", overlayFolder, overlayPrefix: "test", isReadOnly, ...settings },
-    processClock,
-    () => kernelMs ?? processClock.bootMs(),
+    clock,
+    () => kernelMs ?? clock.bootMs(),
   );
-  const fake = new FakeAgent(drive, join(folder, "cache"), () => processClock.bootMs());
+  const fake = new FakeAgent(drive, join(folder, "cache"), () => clock.bootMs());
   await fake.start();
   const agent = agentOf(fake);
   const program = drive.program();
@@ -51,7 +55,10 @@ export async function memoryRig(changes: Partial<RigSettings> = {}, isReadOnly =
     agent,
     program,
     passKernelTime: (ms) => {
-      kernelMs = (kernelMs ?? processClock.bootMs()) + ms;
+      kernelMs = (kernelMs ?? clock.bootMs()) + ms;
+    },
+    passTime: (ms) => {
+      passedMs += ms;
     },
     allowEarly: () => {
       const path = join(folder, "early");

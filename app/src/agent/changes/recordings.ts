@@ -14,7 +14,7 @@ export class Recordings {
   readonly #deps: RecordingsDeps;
   /** First attempts at what is not recorded yet. */
   readonly #first = new Set<Promise<unknown>>();
-  /** What the last attempt failed with; it was logged. */
+  /** Failure of the last attempt; it was logged. */
   #problem: unknown;
   /** Until it is tried again. */
   #pause: Promise<void> | undefined;
@@ -29,7 +29,7 @@ export class Recordings {
    * it fails with when the drive has ended, or the journal is closed: it is in the drive's log only.
    */
   async untilDone(record: () => Promise<void> | true): Promise<void> {
-    // What comes while others wait to be tried again waits with them: all are recorded in their order.
+    // While others wait to be tried again it waits with them: all are recorded in their order.
     const first = this.#pause === undefined ? Promise.resolve(record()) : Promise.reject(this.#problem);
     this.#first.add(first);
     try {

@@ -25,7 +25,7 @@ export interface JournalOptions {
 
 /** W24: 0 is what "received" says when nothing has arrived. */
 const NUMBER_FIRST = 1;
-/** Numbers reserved ahead: four times what may be outstanding, so that none has to wait for a reservation. */
+/** Numbers reserved ahead: four times what a drive may answer by itself, so that none has to wait for a reservation. */
 const NUMBERS_AHEAD = 65_536;
 /** Half of the second after which a power cut takes nothing that was put. */
 const ROUND_DELAY_MS = 500;

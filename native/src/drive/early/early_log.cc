@@ -92,15 +92,16 @@ std::vector<EarlyLog::Record> EarlyLog::Left(const std::string& path, const std:
   *last = 0;
   std::ifstream file(path, std::ios::binary);
   if (boot.empty() || !file) return left;
-  std::string bytes(kFileBytes + 1, '\0');
-  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<size_t>(file.gcount()));
-  if (bytes.size() != kFileBytes) return left;
   Head head;
-  std::memcpy(&head, bytes.data(), sizeof(head));
+  if (!file.read(reinterpret_cast<char*>(&head), sizeof(head))) return left;
   const bool is_ours = std::equal(std::begin(kMagic), std::end(kMagic), head.magic) &&
                        BootField(boot) == std::string_view(head.boot, kBootBytes);
   if (!is_ours) return left;
+  std::string bytes(kFileBytes + 1, '\0');
+  file.seekg(0);
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<size_t>(file.gcount()));
+  if (bytes.size() != kFileBytes) return left;
   *last = head.former;
   uint64_t before = 0;
   for (size_t at = sizeof(Head); at + sizeof(RecordHead) <= bytes.size();) {

@@ -288,18 +288,13 @@ void RequestTable::AwaitAnswers() {
 std::vector<Outgoing> RequestTable::Drain(size_t most) {
   std::vector<Outgoing> batch;
   std::lock_guard lock(mutex_);
-  const auto take = [this, &batch](uint64_t id) {
-    const auto found = asks_.find(id);
-    if (found == asks_.end()) return;
-    found->second.is_sent = true;
-    batch.emplace_back(std::move(found->second.message));
-  };
   for (; !outgoing_.empty() && batch.size() < most; outgoing_.pop_front()) {
     auto& next = outgoing_.front();
     if (auto* notice = std::get_if<Notice>(&next)) {
       batch.emplace_back(std::move(*notice));
-    } else {
-      take(std::get<uint64_t>(next));
+    } else if (const auto found = asks_.find(std::get<uint64_t>(next)); found != asks_.end()) {
+      found->second.is_sent = true;
+      batch.emplace_back(std::move(found->second.message));
     }
   }
   early_due_ms_ = 0;
