@@ -7,6 +7,7 @@ import { mustRun, run } from "../src/harness/index.ts";
 
 const MAIN = fileURLToPath(new URL("../bench/main.ts", import.meta.url));
 const SLOW_MS = 180_000;
+const inLongRun = process.env["RUNNEL_LONG"] === "1" ? test : test.skip;
 
 test("the median is the middle, or between the two in the middle", () => {
   expect(median([3, 1, 2])).toBe(2);
@@ -64,7 +65,7 @@ test("work over a line is a table with the systems side by side; what failed has
   );
 });
 
-test(
+inLongRun(
   "the work over a line is done on a drive, and each row has figures",
   async () => {
     const args = [MAIN, "wan", "--only", "lan", "--only", "drive", "--size", "tiny", "--json"];

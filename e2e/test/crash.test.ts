@@ -16,7 +16,7 @@ import { mountsBelow } from "../src/harness/cleanup/mounts.ts";
 const CLOSE_GUARD = fileURLToPath(new URL("../src/crash/close-guard.ts", import.meta.url));
 const LONG = process.env["RUNNEL_LONG"] === "1";
 /** Changes from one stop to the next, and in a long run: there are thousands, and each stop takes seconds. */
-const STRIDES = { server: [211, 36], agent: [101, 4], both: [71, 15] } as const;
+const STRIDES = { server: [281, 36], agent: [151, 4], both: [151, 15] } as const;
 const ROUNDS_MS = LONG ? 3_600_000 : 300_000;
 /** Time that a guard takes at the most, on a machine with much else to do. */
 const GUARD_MS = 2_000;

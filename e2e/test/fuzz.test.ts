@@ -12,7 +12,7 @@ const PLANTED = new URL("../../shared/test/fuzz/planted.ts", import.meta.url);
 const SEED = 1;
 const INPUTS = 100_000;
 /** Count of inputs of each target. */
-const SHORT = 250;
+const SHORT = 100;
 const ROOT = new URL("../..", import.meta.url).href;
 const pathOf = (module: URL): string => module.href.slice(ROOT.length);
 const MODULES = [...new Set(EVERY_TARGET.map(({ module }) => pathOf(module)))];

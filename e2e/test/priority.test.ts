@@ -12,7 +12,7 @@ const BULK_FRAME_MS = 20;
 /** A loaded machine with two cores: processes to be started, and an agent that cuts and digests meanwhile. */
 const MARGIN_MS = 400;
 const BOUND_MS = 3 * RTT_MS + BULK_FRAME_MS + MARGIN_MS;
-const UPLOAD_BYTES = 500_000_000;
+const UPLOAD_BYTES = process.env["RUNNEL_LONG"] === undefined ? 150_000_000 : 500_000_000;
 /** The line is full, and its rate known. */
 const UNDER_WAY_BYTES = 1_000_000;
 const ROUNDS = 4;
@@ -33,7 +33,7 @@ async function took(command: string, ...args: string[]): Promise<number> {
 }
 
 test(
-  "[W51] [W52] while 500 MB go up a line of 1.5 Mbit/s, a folder never seen is listed, a small file read and another client's change acknowledged within 3 round trips and a bulk frame",
+  "[W51] [W52] while a large file goes up a line of 1.5 Mbit/s, a folder never seen is listed, a small file read and another client's change acknowledged within 3 round trips and a bulk frame",
   async () => {
     const served = sandbox.makeFolder("served");
     for (let round = 0; round < ROUNDS; round++) writeFileSync(join(served, `small ${round}`), `content ${round}`);

@@ -1,33 +1,53 @@
 // Work of people and programs with a folder, done on a drive: the same comes out on the drive, in the server's folder
 // and at a second client.
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
-import { Sandbox, asServed, differences, mustRun, onMount, onMountInNode, pictureOf } from "../src/harness/index.ts";
-import type { Device, LinkEmulator, Picture, ServerProcess } from "../src/harness/index.ts";
+import {
+  Sandbox,
+  VolumeForEach,
+  asServed,
+  differences,
+  mustRun,
+  onMount,
+  onMountInNode,
+  pictureOf,
+} from "../src/harness/index.ts";
+import type { Device, LinkEmulator, Picture } from "../src/harness/index.ts";
 
 const LONG_MS = 120_000;
-const JOURNAL_MODES = ["wal", "delete", ...(process.env["RUNNEL_LONG"] === "1" ? ["truncate", "persist"] : [])];
+const LONG = process.env["RUNNEL_LONG"] === "1";
+const JOURNAL_MODES = ["wal", "delete", ...(LONG ? ["truncate", "persist"] : [])];
+const TESTS = 7;
 
 let sandbox: Sandbox;
-let server: ServerProcess;
+let volumes: VolumeForEach;
 let link: LinkEmulator;
 let device: Device;
+let other: Device;
+/** Folder that the test's volume serves, and its drives on both devices. */
+let served: string;
 let drive: string;
 let otherDrive: string;
 
-beforeEach(async () => {
+beforeAll(async () => {
   sandbox = new Sandbox();
-  server = await sandbox.startServer({ volumes: { docs: sandbox.makeFolder("served") } });
-  link = await sandbox.startEmulator(server.port);
+  volumes = await VolumeForEach.serve(sandbox, TESTS);
+  link = await sandbox.startEmulator(volumes.server.port);
   device = sandbox.device();
-  drive = sandbox.makeFolder("drive");
-  otherDrive = sandbox.makeFolder("other");
-  await device.mount(`ws://127.0.0.1:${link.port}/docs`, drive);
-  await sandbox.device("b").mount(`${server.url}/docs`, otherDrive);
+  other = sandbox.device("b");
 }, 60_000);
 
-afterEach(() => sandbox.cleanup(), 120_000);
+beforeEach(async () => {
+  const volume = volumes.next();
+  ({ served } = volume);
+  drive = sandbox.makeFolder(volume.name, "drive");
+  otherDrive = sandbox.makeFolder(volume.name, "other");
+  await device.mount(`ws://127.0.0.1:${link.port}/${volume.name}`, drive);
+  await other.mount(volume.url, otherDrive);
+}, 60_000);
+
+afterAll(() => sandbox.cleanup(), 120_000);
 
 /** The same script on the drive and in a plain folder: `$1` is where. */
 async function onBoth(script: string): Promise<string> {
@@ -45,7 +65,7 @@ async function expectEverywhere(picture: Picture, isOfNames: boolean): Promise<v
   expect(differences(await pictureOf(drive, options), picture)).toEqual([]);
   expect(differences(await pictureOf(otherDrive, options), picture)).toEqual([]);
   await device.flush(drive, { up: true });
-  expect(differences(asServed(await pictureOf(sandbox.path("served"), options)), asServed(picture))).toEqual([]);
+  expect(differences(asServed(await pictureOf(served, options)), asServed(picture))).toEqual([]);
 }
 
 /** A tree with what makes copies hard. */
@@ -83,8 +103,8 @@ test(
     }
     await device.flush(drive, { up: true });
     for (const name of Object.keys(COPIES)) {
-      const served = await pictureOf(sandbox.path("served", name));
-      expect([name, differences(asServed(served), asServed(picture))]).toEqual([name, []]);
+      const kept = asServed(await pictureOf(join(served, name)));
+      expect([name, differences(kept, asServed(picture))]).toEqual([name, []]);
     }
   },
   3 * LONG_MS,
@@ -130,8 +150,10 @@ describe("a save", () => {
         expect([how, seen]).toEqual([how, "f\n"]);
       }
       await device.flush(drive, { up: true });
-      expect(await onMount('cmp "$1/f" "$2"; ls "$1"', [sandbox.path("served"), after])).toBe("f\n");
-      expect(await device.status()).toMatchObject({ mounts: [{ conflicts: [], problems: [], unsentFiles: 0 }] });
+      expect(await onMount('cmp "$1/f" "$2"; ls "$1"', [served, after])).toBe("f\n");
+      const { mounts } = (await device.status()) as { mounts: { mountpoint: string }[] };
+      const mount = mounts.find(({ mountpoint }) => mountpoint === drive);
+      expect(mount).toMatchObject({ conflicts: [], problems: [], unsentFiles: 0 });
     },
     LONG_MS,
   );
@@ -163,7 +185,7 @@ describe("a save", () => {
       );
       await link.setShape({ upBitsPerSecond: Infinity, rttMs: 0 });
       await device.flush(drive, { up: true });
-      for (const place of [drive, otherDrive, sandbox.path("served")])
+      for (const place of [drive, otherDrive, served])
         expect(await onMount('cmp "$1/named" "$2"; ls "$1"', [place, sandbox.path("big")])).toBe("named\nold\n");
     },
     LONG_MS,
@@ -213,9 +235,9 @@ git gc -q; git fsck --full 2>/dev/null; git status --short; git log --oneline; g
         );
         expect([mode, answer]).toEqual([mode, { rows: { n: 32 }, check: { integrity_check: "ok" } }]);
         await device.flush(drive, { up: true });
-        const served = new DatabaseSync(sandbox.path("served", mode), { readOnly: mode !== "wal" });
-        expect([mode, served.prepare("SELECT count(*) AS n FROM t").get()]).toEqual([mode, { n: 32 }]);
-        served.close();
+        const kept = new DatabaseSync(join(served, mode), { readOnly: mode !== "wal" });
+        expect([mode, kept.prepare("SELECT count(*) AS n FROM t").get()]).toEqual([mode, { n: 32 }]);
+        kept.close();
       }
     },
     2 * LONG_MS,

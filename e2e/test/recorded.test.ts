@@ -4,7 +4,7 @@
 import { expect, test } from "@jest/globals";
 import { LEAST, record, settingsOf, wordsOf, worthOf } from "../src/recorded/index.ts";
 
-const LASTS_MS = 10_000;
+const LASTS_MS = 6_000;
 const asked = process.env["RUNNEL_SEED"];
 
 test("whoever opens after a close sees it, on real mounts, whatever fails", async () => {

@@ -360,11 +360,14 @@ export class Feed {
   #applied(holder: Holder): void {
     this.#countWaiting(holder);
     const isCertain = holder.uncertainUntil === undefined;
+    let isLast = false;
     for (const { changes, seq, missing } of this.waits) {
+      if (!missing.has(holder)) continue;
       const isUntouched = isCertain && changes !== undefined && !holder.touchesAny(changes);
       if (seq <= holder.ackedSeq || isUntouched) missing.delete(holder);
+      if (missing.size === 0) isLast = true;
     }
-    this.settle();
+    if (isLast) this.settle();
   }
 
   #release(holder: Holder): void {
