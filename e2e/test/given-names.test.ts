@@ -145,3 +145,16 @@ test.each([
   const { violations } = check(calls, truthOf([]), { closeMs: 1, termMs: 1, isAsync: true });
   expect(violations.filter((each) => each.includes("write b"))).toEqual(wrong);
 });
+
+test.each([
+  ["is replaced by a rename, whatever another client renames afterwards", 3, 5, []],
+  ["is lost where another client renamed its file before", 5, 3, [expect.stringMatching(/^lost: client0 write b /)]],
+])("a content that was never committed %s", (_title, own, others, wrong) => {
+  const calls = [
+    call("write", 1, 2, { path: "b", content: SAVED }),
+    call("rename", own, own + 1, { path: "a", toPath: "b" }),
+    call("rename", others, others + 1, { client: "client1", path: "b", toPath: "a" }),
+  ];
+  const { violations } = check(calls, truthOf([]), { closeMs: 1, termMs: 1, isAsync: true });
+  expect(violations.filter((each) => each.includes("write b"))).toEqual(wrong);
+});

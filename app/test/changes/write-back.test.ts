@@ -157,10 +157,10 @@ async function left(operation: TreeOperation): Promise<number> {
 }
 
 /** A content of the new file, of which there was none before. */
-async function leftContent(sizeBytes: number): Promise<number> {
+async function leftContent(sizeBytes: number, node = FILE): Promise<number> {
   const n = journal.nextNumber();
   await machine.writeData(`overlay-${n}`, dataOf(n));
-  const commit = { ...makeCommit(journal.instance, n), node: FILE, path: "new", baseVersion: 0, sizeBytes };
+  const commit = { ...makeCommit(journal.instance, n), node, path: "new", baseVersion: 0, sizeBytes };
   await journal.put(commit, false);
   return n;
 }
@@ -320,6 +320,19 @@ test("gives up a file's name, durably, before its content is given up: one on it
     expect(shown("file")).toBe(isSent ? FILE : 5);
   }
 });
+
+test.each([true, false])(
+  "knows with which content a file got a name, under whatever id each was recorded (the tree is known: %p)",
+  async (isKnown) => {
+    await leftContent(100, THEIRS);
+    const renamed = await left(RENAME);
+    await again();
+    bound.set(FILE, THEIRS);
+    start(isKnown);
+    const [content] = changes.saves();
+    expect(changes.namedWith(content as Save).map(({ n }) => n)).toEqual([renamed]);
+  },
+);
 
 /** A content that the server tells of. */
 function contentOf(node: number, mtimeNs: bigint): Change {

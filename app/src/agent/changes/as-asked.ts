@@ -3,7 +3,7 @@
 import { LIMITS } from "@runnel/shared";
 import type { TreeOperation } from "@runnel/shared/tree";
 import { withNodes } from "../journal/operation-nodes.ts";
-import type { Save } from "./own-change.ts";
+import { isContentUnsent } from "./own-change.ts";
 import type { OwnChanges } from "./own-changes.ts";
 import type { PendingTree } from "./pending-tree.ts";
 
@@ -46,9 +46,4 @@ export function asAsked(
     return n === undefined ? real(node) : -n;
   };
   return withNodes(told, idOf, real);
-}
-
-/** Says whether the journal has a content which the server does not have yet. */
-export function isContentUnsent({ state, version }: Save): boolean {
-  return state !== "begun" && version === undefined;
 }

@@ -490,3 +490,8 @@ export function mayPass(failure: unknown): boolean {
 function failed(error: unknown): RunnelError {
   return new RunnelError("Io", "change", String(error), { cause: error });
 }
+
+/** Says whether the server has refused a content, which is kept here. */
+export function isGivenUp({ state, failure }: Save): boolean {
+  return state === "unsent" && failure !== undefined && !mayPass(failure);
+}

@@ -104,3 +104,8 @@ export function nodesOf(change: OwnChange): number[] {
   if (isTreeChange(change)) return [...change.nodes];
   return isSave(change) ? [change.record.node] : change.names.flatMap(([folder, , node]) => [folder, node]);
 }
+
+/** Says whether the journal has a content which the server does not have yet. */
+export function isContentUnsent({ state, version }: Save): boolean {
+  return state !== "begun" && version === undefined;
+}

@@ -10,6 +10,7 @@ import {
   type OwnName,
   type Save,
   type TreeChange,
+  isContentUnsent,
   isMake,
   isOutstanding,
   isSave,
@@ -109,6 +110,12 @@ export class OwnChanges {
   /** Saves of a node, the oldest first. */
   savesOf(node: number): Save[] {
     return [...(this.#savesByNode.get(node) ?? [])];
+  }
+
+  /** The content that a file, known by any of these ids, had before the change of that number, and the server lacks. */
+  contentBefore(n: number, nodes: readonly number[]): Save | undefined {
+    const had = nodes.flatMap((node) => this.savesOf(node)).filter((save) => save.n < n && isContentUnsent(save));
+    return had.toSorted((one, other) => one.n - other.n).at(-1);
   }
 
   /** Says whether the change that makes a node is to be sent still, or again. */

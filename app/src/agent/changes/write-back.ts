@@ -10,11 +10,11 @@ import { nodesIn, withNodes } from "../journal/operation-nodes.ts";
 import type { Operations } from "../wire/operations.ts";
 import type { Passages } from "../pauses/passages.ts";
 import type { Session } from "../wire/session.ts";
-import { asAsked, asSeen, isContentUnsent } from "./as-asked.ts";
+import { asAsked, asSeen } from "./as-asked.ts";
 import { Certainty } from "./certainty.ts";
 import { EarlyAnswers, type EarlyAnswersDeps } from "./early-answers.ts";
 import { Coverage, changedBy, coveredBy } from "./coverage.ts";
-import { Outbox, mayPass } from "./outbox.ts";
+import { Outbox, isGivenUp } from "./outbox.ts";
 import { UnsentBudget, type UnsentBudgetDeps } from "./unsent-budget.ts";
 import type { Queued, Save, TreeChange } from "./own-change.ts";
 import type { OwnChanges } from "./own-changes.ts";
@@ -399,12 +399,15 @@ export class WriteBack {
   }
 
   #begin(record: JournalOperation, change: Change | undefined): TreeChange {
-    const { changes, pending } = this.#deps;
+    const { changes, pending, real } = this.#deps;
     if (change !== undefined) pending.add(record.n, change, xattrOf(record));
     const names = change?.bindings.map(({ folder, name, node }) => [folder, name, node] as const) ?? [];
-    const nodes = change?.nodes.map(({ node }) => node) ?? nodesIn(record.operation);
-    const had = givesName(record) ? changes.savesOf(record.operation.node).filter((save) => save.n < record.n) : [];
-    const content = had.findLast(isContentUnsent);
+    const { node } = record.operation;
+    // What a former process left may be of the id that its file had then, or of the node that this stands for now.
+    const ids = real(node) === node ? [node] : [node, real(node)];
+    const nodes = change?.nodes.map((each) => each.node) ?? nodesIn(record.operation);
+    if (ids.length > 1) nodes.push(...ids);
+    const content = givesName(record) ? changes.contentBefore(record.n, ids) : undefined;
     return changes.add<TreeChange>({ n: record.n, state: "begun", isAwaited: false, names, nodes, record, content });
   }
 
@@ -492,9 +495,4 @@ export class WriteBack {
     changes.step(own, "drop");
     await this.#endInJournal(own, refused(own, error));
   }
-}
-
-/** Says whether the server has refused a content, which is kept here. */
-function isGivenUp({ state, failure }: Save): boolean {
-  return state === "unsent" && failure !== undefined && !mayPass(failure);
 }

@@ -379,8 +379,14 @@ class Checker {
         isChange(each.kind) &&
         ([each.path, each.toPath].some((path) => path !== undefined && paths.has(path)) ||
           this.wroteOther(each, call)) &&
-        (call.kind !== "write" || each.kind !== "rename" || !paths.has(each.path)),
+        (call.kind !== "write" || each.kind !== "rename" || !this.isNameOf(call, each)),
     );
+  }
+
+  /** Its file may have had, as a later rename began, the name that this took: one that it got afterwards is no such. */
+  private isNameOf(call: Call, { path, began }: Call): boolean {
+    const before = this.calls.filter((each) => each.began < began);
+    return pathsSince(call, before).has(path);
   }
 
   /** Says whether it wrote to the file of another write, by another name of it. */
