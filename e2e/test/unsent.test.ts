@@ -330,3 +330,19 @@ test(
   },
   DEADLINE_MS,
 );
+
+test(
+  "what was saved is opened without asking the agent, before it is sent and after",
+  async () => {
+    fillServer();
+    expect(await save("file", 0, EDIT, constants.O_RDWR | constants.O_TRUNC)).toBe("failed");
+    const opensAsked = (): number => place.drive.statistics().passed["open"] ?? 0;
+    const before = opensAsked();
+    expect(await read("file")).toEqual(EDIT);
+    place.disk.fault = undefined;
+    await place.settle();
+    expect(await read("file")).toEqual(EDIT);
+    expect(opensAsked()).toBe(before);
+  },
+  DEADLINE_MS,
+);

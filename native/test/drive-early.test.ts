@@ -410,6 +410,23 @@ describe("the agent is asked to save", () => {
     await program.close(file);
   });
 
+  test("each seventh of contents that lie one over another before the server has any: their files are to be joined", async () => {
+    const { fake } = rig;
+    fake.versionsFrom = 2 ** 52;
+    for (let n = 0; n < 15; n++) {
+      await save("full/a", `content ${n}`);
+      await rig.drive.given();
+    }
+    const six = Array.from({ length: 6 }, () => "commit done");
+    // The first is over a version of the server.
+    expect(commits()).toEqual(["commit done", ...six, "commit asked", ...six, "commit asked"]);
+    fake.clearLog();
+    await save("full/b", "of another file");
+    await rig.drive.given();
+    expect(commits()).toEqual(["commit done"]);
+    expect(await read("full/a")).toBe("content 14");
+  });
+
   test("more than the drive may have answered for", async () => {
     const content = "x".repeat(2 ** 20);
     const { fake } = rig;

@@ -17,6 +17,8 @@ function contentOf(id: number, version: VersionId): CachedContent {
 /** A place where one program has the file open; what it reads has not come. */
 class Place {
   readonly contents = new Map<number, CachedContent>();
+  /** Contents that the drive has. */
+  readonly given = new Set<number>();
   readonly copied: number[] = [];
   readonly holds = new Map<number, number>();
   readonly doubted: number[] = [];
@@ -39,11 +41,11 @@ class Place {
     const deps = {
       drive: {
         putNode: () => undefined,
-        putContent: () => undefined,
+        putContent: ({ id }: { id: number }) => void this.given.add(id),
         putRanges: () => undefined,
         opened: () => undefined,
         done: () => undefined,
-        dropContent: () => !this.isOpen,
+        dropContent: (id: number) => !this.isOpen && (this.given.delete(id) || true),
         dropContentBut: () => !this.isShared,
       },
       tree: { real: (node: number) => node, node: async () => this.state, entry: (state: NodeState) => state },
@@ -161,4 +163,15 @@ test("a file that is not here waits for a line that has just broken, also under 
   await back.subject.open(open, true);
   expect(back.holds.get(1)).toBe(1);
   await expect(new Place(false).subject.open(open, true)).rejects.toMatchObject({ kind: "Unreachable" });
+});
+
+test("of what was just saved the drive has the last ones, and those that are open", () => {
+  const place = new Place();
+  place.subject.giveSaved(place.put(1, { node: NODE, seq: 1 }));
+  for (let id = 2; id <= 4096; id++) place.subject.giveSaved(place.put(id, { node: NODE + id, seq: id }));
+  place.subject.giveSaved(place.put(4097, { node: NODE + 4097, seq: 4097 }));
+  expect(place.given.size).toBe(4097);
+  place.isOpen = false;
+  place.subject.giveSaved(place.put(4098, { node: NODE + 4098, seq: 4098 }));
+  expect([1, 2, 3, 4098].map((id) => place.given.has(id))).toEqual([true, false, true, true]);
 });

@@ -19,10 +19,16 @@ export interface FewDescriptors {
   useAll(deadlineMs: number): Promise<string>;
 }
 
-/** The program has `openFiles` of the `files` open at a time. */
+/** The program has `openFiles` of the `files` open at a time. `args`: more of them for the mount. */
 export async function withFewDescriptors(
   sandbox: Sandbox,
-  { limit, files, openFiles, readyMs }: { limit: number; files: number; openFiles: number; readyMs?: number },
+  {
+    limit,
+    files,
+    openFiles,
+    readyMs,
+    args = [],
+  }: { limit: number; files: number; openFiles: number; readyMs?: number; args?: readonly string[] },
 ): Promise<FewDescriptors> {
   const served = sandbox.makeFolder("served");
   for (let number = 0; number < files; number++) {
@@ -37,7 +43,7 @@ export async function withFewDescriptors(
   const device = sandbox.device();
   const drive = sandbox.makeFolder("drive");
   const script = 'ulimit -n "$1"; exec "${@:2}"';
-  const mount = [process.execPath, LAUNCHER, "mount", `${server.url}/docs`, drive];
+  const mount = [process.execPath, LAUNCHER, "mount", `${server.url}/docs`, drive, ...args];
   await mustRun("bash", ["-c", script, "bash", String(limit), ...mount], { env: device.env, deadlineMs: 60_000 });
   return {
     device,

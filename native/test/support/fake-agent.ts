@@ -68,6 +68,8 @@ export class FakeAgent {
   #seq = 1;
   #hasLease = false;
   /** Puts all of a content when it is opened; else nothing, so that reads fetch. */
+  /** Added to the versions of contents that are saved: those of contents which the server lacks begin at 2 ** 52. */
+  versionsFrom = 0;
   cacheWhole = false;
   /** Wants what is saved; else it is of files that have been removed, though the drive has not heard so. */
   wantsCommits = true;
@@ -547,7 +549,7 @@ export class FakeAgent {
   }
 
   #commit(node: Node, bytes: Buffer, mtimeNs: bigint): void {
-    const version = ++this.#seq;
+    const version = this.versionsFrom + ++this.#seq;
     node.versions.set(version, bytes);
     node.entry = { ...node.entry, version, sizeBytes: bytes.length, mtimeNs, ctimeNs: BigInt(Date.now()) * 1_000_000n };
   }

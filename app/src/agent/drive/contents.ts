@@ -33,6 +33,8 @@ const SPACE_MS_MAX = 10_000;
 const SPACE_PROBE_MS = 50;
 /** A program asks for more of a content that has been edited at once, or never. */
 const EDITS_MAX = 1024;
+/** Contents that the drive has since they were saved, before anybody asked for them. */
+const SAVED_MAX = 4_096;
 /** Cached bytes are read for so long before they are digested anew: disks rot while the agent runs. */
 const VERIFIED_FOR_MS = 60 * 60_000;
 
@@ -85,6 +87,9 @@ export class Contents {
    * order of `sinceMs`.
    */
   readonly #given = new Map<number, { version: VersionId; sinceMs: number }>();
+
+  /** Contents that it was given as they were saved, by id; the oldest first. */
+  readonly #saved: number[] = [];
 
   constructor(deps: ContentsDeps) {
     this.#deps = deps;
@@ -339,6 +344,17 @@ export class Contents {
       sizeBytes,
       present: this.#deps.cache.present(content),
     });
+  }
+
+  /** The drive has a content that a program here saved, and opens it without asking; of many the last ones. */
+  giveSaved(content: CachedContent): void {
+    this.give(content);
+    this.#saved.push(content.id);
+    if (this.#saved.length <= SAVED_MAX) return;
+    const oldest = this.#saved.shift() ?? 0;
+    const version = this.#given.get(oldest)?.version;
+    if (version === undefined || this.#held.get(version.node)?.has(oldest) === true) return;
+    if (this.#deps.drive.dropContent(oldest)) this.#given.delete(oldest);
   }
 
   /**

@@ -19,6 +19,8 @@ export class DataFolder {
   readonly #root: DiskRoot;
   readonly #folder: string;
   readonly #executor: Executor;
+  /** Called with the name of a file that goes now. */
+  removing: (file: string) => void = () => undefined;
 
   constructor(root: DiskRoot, folder: string, executor: Executor) {
     this.#root = root;
@@ -86,6 +88,7 @@ export class DataFolder {
 
   async remove(file: string): Promise<void> {
     this.#synced.delete(file);
+    this.removing(file);
     try {
       await this.#root.removeFile(`${this.#folder}/${file}`);
     } catch (error) {

@@ -242,6 +242,10 @@ class LogJournal implements Journal {
     return this.#deps.state.names(file);
   }
 
+  onRemoving(call: (file: string) => void): void {
+    this.#deps.data.removing = call;
+  }
+
   async discard(files: readonly string[]): Promise<void> {
     this.#assertOpen("discard a save");
     for (const file of files) if (!this.#deps.state.names(file)) await this.#deps.data.remove(file);

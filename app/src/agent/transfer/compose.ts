@@ -202,6 +202,7 @@ export async function openComposed(data: DiskRoot, of: Composition): Promise<Com
     const small = await readSmall(data, of);
     if (small !== undefined) return new ComposedContent([{ file: small, offset: 0, length: of.sizeBytes }], []);
     for (const layer of of.layers) {
+      if (layer.extents.length === 0) continue;
       const file = await data.open(layer.file, "read");
       files.push(file);
       pieces = overlaid(pieces, file, layer.extents, of.sizeBytes);
@@ -215,7 +216,7 @@ export async function openComposed(data: DiskRoot, of: Composition): Promise<Com
 
 /** Reads a small content that is one layer. @returns undefined for another one. */
 async function readSmall(data: DiskRoot, of: Composition): Promise<BytesFile | undefined> {
-  const [layer] = of.layers;
+  const layer = wholeLayer(of);
   if (layer === undefined || of.base !== undefined || !isReadAtOnce(of)) return undefined;
   return new BytesFile(await data.readFile(layer.file, of.sizeBytes));
 }
@@ -228,19 +229,22 @@ export function dirtyRanges(of: Omit<Composition, "base">): ByteRange[] {
 
 /** Says that it is small and lies in one layer: no file stays open for it. */
 export function isReadAtOnce(of: Omit<Composition, "base">): boolean {
-  return of.sizeBytes > 0 && of.sizeBytes <= SMALL_BYTES && isWholeLayer(of);
+  return of.sizeBytes > 0 && of.sizeBytes <= SMALL_BYTES && wholeLayer(of) !== undefined;
 }
 
-/** True when one layer holds every byte: the overlay file is the content. */
-export function isWholeLayer(of: Omit<Composition, "base">): boolean {
-  const [layer] = of.layers;
-  if (layer === undefined || of.layers.length !== 1) return false;
+/** The layer that holds every byte, if one does and nothing of others shows: its file is the content. */
+export function wholeLayer({
+  layers,
+  sizeBytes,
+}: Omit<Composition, "base">): Composition["layers"][number] | undefined {
+  const [layer, ...others] = layers.filter(({ extents }) => extents.length > 0);
+  if (layer === undefined || others.length > 0) return undefined;
   let end = 0;
   for (const extent of layer.extents) {
-    if (extent.offset > end) return false;
+    if (extent.offset > end) return undefined;
     end = Math.max(end, extent.offset + extent.length);
   }
-  return end >= of.sizeBytes;
+  return end >= sizeBytes ? layer : undefined;
 }
 
 /** `file` shows at its extents (ascending), at the offsets they have in it. */

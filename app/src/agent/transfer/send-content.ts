@@ -25,7 +25,7 @@ import type { Passages } from "../pauses/passages.ts";
 import type { Session } from "../wire/session.ts";
 import type { Transfer, Transfers } from "../view/transfers.ts";
 import type { BaseVerification, ComposedContent } from "./compose.ts";
-import { dirtyRanges, isWholeLayer, openComposed } from "./compose.ts";
+import { dirtyRanges, openComposed, wholeLayer } from "./compose.ts";
 import { CutContent } from "./cut-content.ts";
 import type { Downloads } from "./download.ts";
 import { GuessedBase } from "./guessed-base.ts";
@@ -268,7 +268,7 @@ export class Sender {
     if (recipe === undefined) await ownRecipes.likely(record.sizeBytes);
     // A file may be a copy of an object in fixed chunks: what is edited is cut as its bytes say from then on.
     const preset = recipe && !isCutFixed(recipe) ? presetOf(recipe) : undefined;
-    if (recipe === undefined || preset === undefined || record.baseBytes === 0 || isWholeLayer(record))
+    if (recipe === undefined || preset === undefined || shownBytes(record) === 0)
       return new CutContent(content, executor, preset ?? presetFor(record.sizeBytes));
     for (;;) {
       const rechunked = await executor.rechunk(content.pieces, recipe.lengths, dirtyRanges(record), preset);
@@ -311,8 +311,8 @@ export class Sender {
   /** Gives the whole content to `take` as one file. */
   async #inOneFile<T>(record: JournalCommit, content: ComposedContent, take: (path: string) => Promise<T>): Promise<T> {
     const { data, dataFolder } = this.#deps;
-    const [layer] = record.layers;
-    if (layer !== undefined && isWholeLayer(record)) return take(`${dataFolder}/${layer.file}`);
+    const layer = wholeLayer(record);
+    if (layer !== undefined) return take(`${dataFolder}/${layer.file}`);
     const name = `composed-${record.instance.slice(0, 8)}-${record.n}-${++this.#composed}`;
     const target = await data.open(name, "createNew", OWN_FILE_MODE);
     try {
@@ -408,7 +408,7 @@ export class Sender {
 
 /** Bytes of the base that show. */
 function shownBytes(record: JournalCommit): number {
-  return isWholeLayer(record) ? 0 : Math.min(record.baseBytes, record.sizeBytes);
+  return wholeLayer(record) !== undefined ? 0 : Math.min(record.baseBytes, record.sizeBytes);
 }
 
 /** Bytes that programs wrote of it. */

@@ -164,4 +164,69 @@ describe("a content for which the drive has answered", () => {
     expect(rig.queued).toHaveLength(1);
     expect(rig.journal.pending()).toMatchObject([{ early: 12 }]);
   });
+
+  /** One is recorded, and shown as unsent. */
+  async function afterFirst(): Promise<{ rig: SaveRig; first: Save }> {
+    const rig = await asyncRig();
+    await rig.commits.takeIn({ ...(await rig.closing(1)), ...EARLY });
+    return { rig, first: rig.queued[0] as Save };
+  }
+
+  test("takes the place of the unsent one that it is over, whose record may be on its way still", async () => {
+    for (const isRecorded of [true, false]) {
+      const rig = await asyncRig();
+      const first = rig.commits.takeIn({ ...(await rig.closing(1)), ...EARLY });
+      if (isRecorded) await first;
+      const [former] = rig.queued as [Save];
+      const over = await rig.closing(2, { baseVersion: former.shownAs });
+      await Promise.all([first, rig.commits.takeIn({ ...over, answeredNs: 8_000n, earlyNumber: 13 })]);
+      const layers = [
+        { file: "overlay-1-0", extents: [] },
+        { file: "overlay-2-0", extents: [{ offset: 0, length: 100 }] },
+      ];
+      expect(rig.journal.pending()).toMatchObject([{ early: 13, baseVersion: VERSION, layers }]);
+      expect(former.state).toBe("settled");
+      await rig.sendInTurn(rig.queued.at(-1) as Save);
+      expect(rig.asked).toMatchObject([{ is: "write", base: VERSION }]);
+      expect(rig.journal.pending()).toEqual([]);
+    }
+  });
+
+  test("is sent after the one on its way that it is over, as an edit of what that became", async () => {
+    const { rig, first } = await afterFirst();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    rig.writes = [() => promise, async () => undefined];
+    const sending = rig.sendInTurn(first);
+    await rig.machine.clock.advance(1);
+    await rig.commits.takeIn({ ...(await rig.closing(2, { baseVersion: first.shownAs })), ...EARLY });
+    expect(rig.journal.pending()).toMatchObject([{ n: first.n }, { follows: first.n }]);
+    resolve();
+    await sending;
+    await rig.sendInTurn(rig.queued.at(-1) as Save);
+    expect(rig.asked).toMatchObject([{ base: VERSION }, { base: VERSION + 1 }]);
+  });
+
+  test("is over what is there where that which it is over has been given up", async () => {
+    const { rig, first } = await afterFirst();
+    await rig.commits.closed(1);
+    await rig.unsent.discard(first.record);
+    await rig.commits.takeIn({ ...(await rig.closing(2, { baseVersion: first.shownAs })), ...EARLY });
+    expect(rig.journal.pending()).toMatchObject([{ baseVersion: VERSION }]);
+  });
+
+  test.each([true, false])(
+    "of a former process is over the content that this had shown, whatever became of that (it was sent: %p)",
+    async (isSent) => {
+      const { rig, first } = await afterFirst();
+      if (isSent) await rig.sendInTurn(first);
+      await rig.again();
+      for (const save of rig.saves.unsent()) rig.saves.show(save);
+      // Its numbers begin anew in each process.
+      await rig.commits.takeIn({ ...(await rig.closing(0, { baseVersion: 2 ** 52 + 77 })), ...EARLY });
+      const base = isSent ? VERSION + 1 : VERSION;
+      expect(rig.journal.pending()).toMatchObject([{ early: 12, baseVersion: base, layers: isSent ? [{}] : [{}, {}] }]);
+      await rig.sendInTurn(rig.queued.at(-1) as Save);
+      expect(rig.asked.at(-1)).toMatchObject({ base });
+    },
+  );
 });

@@ -7,6 +7,7 @@ import type { CachedContent } from "../../../src/agent/cache/cache.ts";
 import { Bases } from "../../../src/agent/drive/saving/bases.ts";
 import { Commits } from "../../../src/agent/drive/saving/commits.ts";
 import { ConflictCopies } from "../../../src/agent/drive/saving/conflict-copies.ts";
+import { Lineages } from "../../../src/agent/drive/saving/lineages.ts";
 import { LayerJoins } from "../../../src/agent/drive/saving/join-layers.ts";
 import type { RequestOfOp } from "../../../src/agent/drive/request-of-op.ts";
 import { Saves } from "../../../src/agent/drive/saving/saves.ts";
@@ -139,7 +140,7 @@ export class SaveRig {
       problem: log,
       unsaved: () => undefined,
     };
-    const contents = { changed: () => undefined, clean: () => undefined, release: () => true };
+    const contents = { changed: () => undefined, shown: () => undefined, clean: () => undefined, release: () => true };
     const copies = new ConflictCopies({
       tree: tree as never,
       changes,
@@ -184,6 +185,7 @@ export class SaveRig {
     const given = { give: () => undefined, rebased: () => undefined, holdsOf: () => 0, release: () => false };
     this.commits = new Commits({
       ...shared,
+      lineages: new Lineages(shared as never),
       ...notified,
       drive,
       joins,

@@ -2,6 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { RunnelError } from "@runnel/shared";
 import { UnsentContents } from "../../../src/agent/drive/saving/unsent-contents.ts";
+import type { Save } from "../../../src/agent/changes/own-change.ts";
 import { EPOCH } from "../../journal/journal-machine.ts";
 import { NODE, SaveRig } from "./save-rig.ts";
 
@@ -31,6 +32,7 @@ test.each([
     drive,
     tree,
     saves: rig.saves,
+    journal: rig.journal,
     dataFolder: "/data",
     session: { isResponsive: true },
     epoch: () => EPOCH,
@@ -45,4 +47,85 @@ test.each([
   await expect(open()).rejects.toMatchObject({ kind });
   const version = save?.shownAs;
   expect([await open(), opened]).toEqual([true, [{ content: version, version }]]);
+});
+
+/** A drive that holds contents, some of which programs have open. */
+class Offers {
+  readonly drive = new Set<number>();
+  readonly open = new Set<number>();
+  readonly pinned: number[] = [];
+  readonly shown = new Set<number>();
+  readonly forgotten: number[] = [];
+  removing: (file: string) => void = () => undefined;
+  readonly subject: UnsentContents;
+
+  constructor() {
+    const deps = {
+      drive: {
+        putContent: ({ id }: { id: number }) => void this.drive.add(id),
+        dropContent: (id: number) => !this.open.has(id) && (this.drive.delete(id) || true),
+        pinContent: (id: number) => void this.pinned.push(id),
+      },
+      tree: { known: () => undefined },
+      saves: {
+        unsent: () => [],
+        isShown: (version: number) => this.shown.has(version),
+        forget: (version: number) => void this.forgotten.push(version),
+      },
+      journal: { onRemoving: (call: (file: string) => void) => (this.removing = call) },
+      dataFolder: "/data",
+    };
+    this.subject = new UnsentContents(deps as unknown as ConstructorParameters<typeof UnsentContents>[0]);
+  }
+
+  save(version: number, layers = 1): void {
+    const all = [{ offset: 0, length: 10 }];
+    const files = Array.from({ length: layers }, (_, layer) => ({ file: `${version}-${layer}`, extents: all }));
+    this.shown.add(version);
+    const record = { node: NODE, sizeBytes: 10, layers: files };
+    this.subject.shown({ shownAs: version, record } as unknown as Save);
+  }
+}
+
+test("the drive has a content that is one file from the moment on that it is shown, and others when they are opened", () => {
+  const place = new Offers();
+  place.save(1);
+  place.save(2, 2);
+  expect([...place.drive]).toEqual([1]);
+  place.shown.clear();
+  place.subject.changed(NODE);
+  expect([...place.drive]).toEqual([]);
+  expect(place.forgotten).toEqual([1]);
+});
+
+test("one whose file goes is opened by nobody any more, and read on by who has it open", () => {
+  const place = new Offers();
+  place.save(1);
+  place.save(2);
+  place.open.add(2);
+  for (const file of ["1-0", "2-0", "3-0"]) place.removing(file);
+  expect([...place.drive]).toEqual([2]);
+  expect(place.pinned).toEqual([2]);
+  // It is shown still: what is saved over it is known to be an edit of it.
+  expect(place.forgotten).toEqual([]);
+  place.shown.clear();
+  place.subject.changed(NODE);
+  expect(place.forgotten).toEqual([]);
+  place.open.clear();
+  // Whatever else changes: nobody says when it is closed.
+  place.subject.changed(NODE + 1);
+  expect([...place.drive]).toEqual([]);
+  expect(place.forgotten).toEqual([2]);
+});
+
+test("of many the drive has the last ones, and those that are open", () => {
+  const place = new Offers();
+  place.save(1);
+  place.open.add(1);
+  for (let version = 2; version <= 5000; version++) place.save(version);
+  expect(place.drive.size).toBe(4096);
+  expect(place.drive.has(1)).toBe(true);
+  expect(place.drive.has(2)).toBe(false);
+  expect(place.drive.has(5000)).toBe(true);
+  expect(place.forgotten).toEqual([]);
 });

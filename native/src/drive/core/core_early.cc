@@ -214,16 +214,18 @@ bool DriveCore::SetEarlyLocked(Message* message, int64_t now_ms) {
 }
 
 bool DriveCore::CommitsEarlyLocked(Message* message) {
-  // Versions of contents that the server lacks: what of them is being sent, the agent knows.
+  // Versions of contents that the server lacks.
   constexpr uint64_t kUnsentFrom = uint64_t{1} << 52;
   constexpr uint64_t kBytesMax = 1 << 20;
   constexpr size_t kExtentsMax = 16;
   const int64_t now_ms = front_->NowBootMs();
   if (!early_.IsAllowed() || !HasLease(now_ms) || !early_.IsInTime(now_ms)) return false;
   // All that the file has is in one layer.
-  if (message->base_version >= kUnsentFrom || message->base_bytes > 0 || message->size_bytes > kBytesMax) return false;
+  if (message->base_bytes > 0 || message->size_bytes > kBytesMax) return false;
   if (message->layers.size() > 1 || (!message->layers.empty() && message->layers[0].extents.size() > kExtentsMax))
     return false;
+  // Its record names the files of the content below it, too, until the agent joins them.
+  if (!early_.MayStack(message->node, message->base_version >= kUnsentFrom)) return false;
   message->answered_ns = front_->NowWallNs();
   const bool is_done = early_.Add(message, {message->node}, now_ms);
   if (!is_done) message->answered_ns = 0;

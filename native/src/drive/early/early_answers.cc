@@ -37,6 +37,13 @@ bool EarlyAnswers::Add(Message* message, std::vector<uint64_t> nodes, int64_t no
   return true;
 }
 
+bool EarlyAnswers::MayStack(uint64_t node, bool is_over_unsent) {
+  if (stacked_.size() >= kStackedNodesMax) stacked_.clear();
+  if (is_over_unsent && ++stacked_[node] <= kStackedMax) return true;
+  stacked_.erase(node);
+  return !is_over_unsent;
+}
+
 bool EarlyAnswers::HoldsName(uint64_t folder, const std::string& name) const {
   const auto names = names_.find(folder);
   return names != names_.end() && names->second.contains(name);

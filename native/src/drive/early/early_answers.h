@@ -39,6 +39,9 @@ class EarlyAnswers {
   // be answered here.
   bool Add(Message* message, std::vector<uint64_t> nodes, int64_t now_ms);
 
+  // Counts contents of a node that lie one over another before the server has any of them. False: too many do.
+  bool MayStack(uint64_t node, bool is_over_unsent);
+
   bool HoldsNode(uint64_t node) const { return nodes_.contains(node); }
   // A program has set it.
   bool HoldsMtime(uint64_t node) const {
@@ -66,6 +69,8 @@ class EarlyAnswers {
   static constexpr size_t kUnderWayMax = 16384;
   static constexpr uint64_t kBytesMax = 64 << 20;
   static constexpr int64_t kLateMs = 2000;
+  static constexpr uint32_t kStackedMax = 6;
+  static constexpr size_t kStackedNodesMax = 16384;
 
   struct Change {
     uint64_t id = 0;
@@ -97,6 +102,7 @@ class EarlyAnswers {
   std::unordered_map<uint64_t, Held> nodes_;
   std::unordered_map<uint64_t, std::unordered_map<std::string, uint32_t>> names_;
   std::unordered_set<uint64_t> dropped_;
+  std::unordered_map<uint64_t, uint32_t> stacked_;
 };
 
 }  // namespace runnel::drive

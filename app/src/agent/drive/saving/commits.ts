@@ -16,6 +16,7 @@ import type { Contents } from "../contents.ts";
 import type { JoinedLayers, LayerJoins } from "./join-layers.ts";
 import type { LikelyBases } from "./likely-bases.ts";
 import type { RequestOfOp } from "../request-of-op.ts";
+import type { Lineages } from "./lineages.ts";
 import type { Lineage, Saves } from "./saves.ts";
 import { stackEdit } from "./stack-edit.ts";
 import type { Tree } from "../tree.ts";
@@ -30,6 +31,7 @@ export interface CommitsDeps {
   journal: Journal;
   sender: Sender;
   saves: Saves;
+  lineages: Lineages;
   bases: Bases;
   unsent: UnsentSaves;
   joins: LayerJoins;
@@ -44,7 +46,7 @@ export interface CommitsDeps {
 }
 
 /** A file's content as a program has left it, by whatever call. */
-type Change = Omit<RequestOfOp<"commit">, "op" | "caller" | "reason">;
+export type Change = Omit<RequestOfOp<"commit">, "op" | "caller" | "reason">;
 
 const NO_OID = new Uint8Array(0);
 
@@ -85,7 +87,7 @@ export class Commits {
    * and is sent when it is recorded. Resolves then; until then the drive's log has it. @throws as Recordings
    */
   async takeIn(change: RequestOfOp<"commit"> & Early): Promise<void> {
-    const { drive, writeBack, tree, saves, unsent, journal } = this.#deps;
+    const { drive, writeBack, tree, saves, lineages, unsent, journal } = this.#deps;
     const committed = (result: { version: number }): void => {
       if (change.id !== 0) drive.committed(change.id, result);
     };
@@ -94,20 +96,23 @@ export class Commits {
     const answered = writeBack.answers(tree.real(change.node));
     this.#running++;
     try {
-      const lineage = this.#lineageOf(change, true);
+      const lineage = lineages.ofEarly(change);
+      const { follows, replaces } = lineage;
       const recordOf = (n: number): JournalCommit => ({
         ...this.#recordOf(lineage, change, n),
         early: change.earlyNumber,
       });
-      const save = saves.begin(recordOf, change.file);
+      const save = saves.begin(recordOf, change.file, follows);
       save.request = change.id;
+      const records = replaces.map(({ record }) => record);
       save.recording = writeBack.recordings.untilDone(
-        () => save.state === "settled" || journal.put(save.record, false),
+        () => save.state === "settled" || journal.put(save.record, false, records),
       );
-      saves.recorded(save, []);
+      saves.recorded(save, replaces);
       const kept = unsent.keepInTurn(save);
       const isKept = save.state === "unsent";
       if (isKept) writeBack.add(save);
+      writeBack.outbox.replaced(replaces);
       // The drive's log says that it is recorded before the journal says that it is done.
       const recorded = save.recording.then(() => committed({ version: isKept ? save.shownAs : 0 }));
       await Promise.all([recorded, kept]);
@@ -198,28 +203,15 @@ export class Commits {
    * @returns undefined when it is. @throws Gone
    */
   #atRest(change: Change, isInTurn: boolean): Promise<unknown> | undefined {
-    const { node, replaces } = this.#lineageOf(change, isInTurn);
+    const { node, replaces } = this.#deps.lineages.of(change, isInTurn);
     const sending = replaces.flatMap((save) => save.sending ?? []);
     const settling = this.#settling.get(node);
     return settling === undefined && sending.length === 0 ? undefined : Promise.all([settling, ...sending]);
   }
 
-  /** @throws Gone */
-  #lineageOf({ file, node, baseVersion }: Change, isInTurn: boolean): Lineage {
-    const { saves, tree, journal } = this.#deps;
-    const lineage = saves.lineage(file, tree.real(node), baseVersion);
-    // A content under which layers were joined is nobody's: its files are gone.
-    const isHere = lineage?.below?.layers.every((layer) => journal.names(layer.file)) ?? true;
-    if (lineage === undefined || !isHere)
-      throw new RunnelError("Gone", "commit", "The unsent content that was edited has been given up.");
-    const { follows, replaces } = lineage;
-    if (isInTurn || follows === undefined) return lineage;
-    return { ...lineage, follows: undefined, replaces: [...replaces, follows] };
-  }
-
   /** Joins layers of what it is an edit of, and is not sent. */
   async #joinBelow(change: Change): Promise<JoinedLayers | undefined> {
-    const { below } = this.#lineageOf(change, true);
+    const { below } = this.#deps.lineages.of(change, true);
     return below && this.#deps.joins.join(below, change.baseVersion);
   }
 
@@ -230,7 +222,7 @@ export class Commits {
     committed: ((result: { version: number }) => void) | undefined,
   ): Promise<void> {
     const { saves, unsent, writeBack, tree } = this.#deps;
-    const known = this.#lineageOf(change, true);
+    const known = this.#deps.lineages.of(change, true);
     // It may have been sent meanwhile, or be an edit of what it was sent after.
     const below = joined === undefined || known.below?.layers !== joined.of ? undefined : joined.inPlaceIn(known.below);
     const lineage = below === undefined ? known : { ...known, below };
@@ -258,7 +250,7 @@ export class Commits {
 
   async #saveOver(change: Change, committed: (result: { version: number }) => void): Promise<void> {
     const { tree, saves } = this.#deps;
-    const lineage = this.#lineageOf(change, false);
+    const lineage = this.#deps.lineages.of(change, false);
     let save: Save | undefined;
     let sent: SentContent;
     try {
@@ -412,6 +404,8 @@ export class Commits {
     const isElsewhere = node !== tree.real(save.node);
     const isKnown = save.file !== 0 && drive.saved(save.file, save.request, version, isElsewhere);
     const content = await sent.keep();
+    // Whoever opens it next does so without asking.
+    if (!isKnown && content.sizeBytes > 0) this.#deps.contents.giveSaved(content);
     // An open file goes on over its own layers where its programs' content has become another file.
     if (isKnown && !isElsewhere && save.file !== 0 && this.#readFrom(save.file, content)) save.isToldFailed = false;
   }

@@ -27,6 +27,11 @@ interface Shown {
   order: number;
 }
 
+/** Says whether a version is that of an unsent content, which only this client shows. */
+export function isShownVersion(version: number): boolean {
+  return version >= SHOWN_FROM;
+}
+
 /** Beginning of the numbers of shown contents, above all versions of servers. */
 const SHOWN_FROM = 2 ** 52;
 /** Contents that were shown: programs may still have one of the last open. */
@@ -181,6 +186,12 @@ export class Saves {
   isShown(version: number): boolean {
     const save = this.#shown.get(version)?.save;
     return save?.shownAs === version && isKept(save);
+  }
+
+  /** The version as which the content of a file is shown that waits or is on its way, if one is. */
+  lastShown(node: number): { baseVersion: number } | undefined {
+    const last = this.of(node).findLast((save) => save.shownAs !== 0 && isKept(save));
+    return last && { baseVersion: last.shownAs };
   }
 
   /** No open file is over the content that was shown so. */

@@ -8,12 +8,13 @@ import { Bases } from "./bases.ts";
 import { Commits, type CommitsDeps } from "./commits.ts";
 import { ConflictCopies } from "./conflict-copies.ts";
 import { LayerJoins } from "./join-layers.ts";
+import { Lineages } from "./lineages.ts";
 import { Saves } from "./saves.ts";
 import { UnsentContents } from "./unsent-contents.ts";
 import { DriveUnsentFiles } from "./unsent-files.ts";
 import { UnsentSaves, type UnsentDeps } from "./unsent.ts";
 
-type Made = "sender" | "saves" | "bases" | "unsent" | "copies" | "contents" | "takeSent" | "joins";
+type Made = "sender" | "saves" | "lineages" | "bases" | "unsent" | "copies" | "contents" | "takeSent" | "joins";
 
 export interface SavingDeps extends Omit<UnsentDeps, Made>, Omit<CommitsDeps, Made> {
   pauses: Passages;
@@ -51,6 +52,7 @@ export function wireSaving(deps: SavingDeps): SavingServices {
   const unsent = new UnsentSaves({ ...deps, sender, saves, bases, copies, contents, takeSent });
   const unsentFiles = new DriveUnsentFiles({ ...deps, unsent, bases, downloads });
   const joins = new LayerJoins({ ...deps, filesInUse: (but) => unsentContents.filesInUse(but) });
-  const commits = new Commits({ ...deps, sender, saves, bases, unsent, joins });
+  const lineages = new Lineages({ ...deps, saves });
+  const commits = new Commits({ ...deps, sender, saves, lineages, bases, unsent, joins });
   return { saves, commits, unsent, unsentContents, unsentFiles, bases };
 }

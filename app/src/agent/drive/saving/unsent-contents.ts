@@ -6,8 +6,8 @@ import { type DiskRoot, type NodeState, RunnelError, isRunnelError } from "@runn
 import type { Save } from "../../changes/own-change.ts";
 import type { Cache, Hold } from "../../cache/cache.ts";
 import { addRange, missingIn } from "../../cache/ranges.ts";
-import type { JournalCommit } from "../../journal/journal.ts";
-import { isWholeLayer, openComposed } from "../../transfer/compose.ts";
+import type { Journal, JournalCommit } from "../../journal/journal.ts";
+import { openComposed, wholeLayer } from "../../transfer/compose.ts";
 import type { Downloads } from "../../transfer/download.ts";
 import type { Session } from "../../wire/session.ts";
 import type { Bases } from "./bases.ts";
@@ -22,6 +22,7 @@ export interface UnsentContentsDeps {
   bases: Bases;
   cache: Cache;
   downloads: Downloads;
+  journal: Pick<Journal, "onRemoving">;
   /** The journal's data folder, and its path. */
   data: DiskRoot;
   dataFolder: string;
@@ -41,14 +42,22 @@ interface Given {
 }
 
 const OWN_FILE_MODE = 0o600;
+/** Contents that the drive has before anybody asks for them. */
+const OFFERED_MAX = 4_096;
 
 export class UnsentContents {
   readonly #deps: UnsentContentsDeps;
-  /** Contents that the drive has, by the version that they are shown as. */
-  readonly #given = new Map<number, Promise<Given>>();
+  /** Contents that the drive has, or gets, by the version that they are shown as; the oldest first. */
+  readonly #given = new Map<number, Given | Promise<Given>>();
+  /** Versions of those that are files of the journal, by file and by node. */
+  readonly #ofFile = new Map<string, Set<number>>();
+  readonly #ofNode = new Map<number, Set<number>>();
+  /** Versions that no program sees any more, and that some had open. */
+  readonly #left = new Set<number>();
 
   constructor(deps: UnsentContentsDeps) {
     this.#deps = deps;
+    deps.journal.onRemoving((file) => this.#removing(file));
     deps.tree.unsentOf = (state) => this.#stateOf(state);
     for (const save of deps.saves.unsent()) deps.saves.show(save);
   }
@@ -58,7 +67,21 @@ export class UnsentContents {
     const { drive, tree } = this.#deps;
     const state = tree.known(node);
     if (state !== undefined) drive.putNode(tree.entry(state), true);
-    this.clean();
+    for (const version of [...(this.#ofNode.get(node) ?? []), ...this.#left]) this.#clean(version);
+  }
+
+  /** Called when a save is shown from now on: the drive opens a whole content without asking. */
+  shown(save: Save): void {
+    const { record, shownAs } = save;
+    if (record.sizeBytes > 0 && wholeLayer(record) !== undefined && !this.#given.has(shownAs)) {
+      this.#makeRoom();
+      try {
+        this.#putWhole(shownAs, record);
+      } catch {
+        // Whoever opens it is told.
+      }
+    }
+    this.changed(record.node);
   }
 
   /** @returns false when the file has no such content. */
@@ -114,10 +137,34 @@ export class UnsentContents {
 
   /** Releases what no program sees any more, and none has open. */
   clean(): void {
+    for (const version of this.#given.keys()) this.#clean(version);
+  }
+
+  #clean(version: number): void {
     const { drive, saves } = this.#deps;
+    const giving = this.#given.get(version);
+    if (giving === undefined || saves.isShown(version)) return void this.#left.delete(version);
+    if (drive.dropContent(version)) this.#remove(version, giving);
+    else this.#left.add(version);
+  }
+
+  /** Who has it open reads on; others are not to open it. */
+  #removing(file: string): void {
+    const { drive, saves } = this.#deps;
+    for (const version of this.#ofFile.get(file) ?? []) {
+      if (!drive.dropContent(version)) drive.pinContent(version);
+      else if (saves.isShown(version)) this.#forget(version);
+      else this.#clean(version);
+    }
+  }
+
+  /** The oldest that nobody has open go where there are many: whoever opens them asks. */
+  #makeRoom(): void {
+    if (this.#given.size < OFFERED_MAX) return;
     for (const [version, giving] of this.#given) {
-      if (saves.isShown(version) || !drive.dropContent(version)) continue;
-      this.#remove(version, giving);
+      if (giving instanceof Promise || giving.isOwnFile || !this.#deps.drive.dropContent(version)) continue;
+      this.#forget(version);
+      return;
     }
   }
 
@@ -129,7 +176,7 @@ export class UnsentContents {
     this.clean();
     const files = new Set<string>();
     for (const [version, giving] of this.#given) {
-      const given = await giving.catch(() => undefined);
+      const given = giving instanceof Promise ? await giving.catch(() => undefined) : giving;
       const layers = version === but ? [] : this.#deps.saves.layersShown(version);
       for (const { file } of [...(given === undefined ? [] : [given]), ...layers]) files.add(file);
     }
@@ -145,10 +192,22 @@ export class UnsentContents {
     return true;
   }
 
-  #remove(version: number, giving: Promise<Given>): void {
-    this.#given.delete(version);
+  #remove(version: number, giving: Given | Promise<Given>): void {
+    this.#forget(version);
     this.#deps.saves.forget(version);
-    giving.then((given) => this.#free(given)).catch(() => undefined);
+    Promise.resolve(giving)
+      .then((given) => this.#free(given))
+      .catch(() => undefined);
+  }
+
+  /** The drive does not have it any more. */
+  #forget(version: number): void {
+    const given = this.#given.get(version);
+    this.#given.delete(version);
+    this.#left.delete(version);
+    if (given === undefined || given instanceof Promise) return;
+    leave(this.#ofFile, given.file, version);
+    leave(this.#ofNode, given.record.node, version);
   }
 
   #shownOf(state: NodeState): Save | undefined {
@@ -166,27 +225,34 @@ export class UnsentContents {
 
   async #give(save: Save): Promise<void> {
     const { shownAs, record } = save;
-    let giving = this.#given.get(shownAs);
-    if (giving === undefined) {
-      giving = this.#put(shownAs, record);
-      this.#given.set(shownAs, giving);
-      giving.catch(() => this.#given.delete(shownAs));
+    const giving = this.#given.get(shownAs);
+    if (giving !== undefined) await giving;
+    else if (wholeLayer(record) !== undefined) this.#putWhole(shownAs, record);
+    else {
+      const making = this.#putMade(shownAs, record);
+      this.#given.set(shownAs, making);
+      try {
+        const given = await making;
+        if (this.#given.get(shownAs) === making) this.#keep(shownAs, given);
+      } catch (error) {
+        this.#given.delete(shownAs);
+        throw error;
+      }
     }
-    await giving;
   }
 
-  async #put(version: number, record: JournalCommit): Promise<Given> {
-    const { drive, dataFolder } = this.#deps;
+  /** Gives the drive the layer that holds all of a content. */
+  #putWhole(version: number, record: JournalCommit): void {
+    const present = [{ offset: 0, length: record.sizeBytes }];
+    const given = { record, file: wholeLayer(record)?.file ?? "", isOwnFile: false, base: undefined, present };
+    this.#put(version, given);
+    this.#keep(version, given);
+  }
+
+  async #putMade(version: number, record: JournalCommit): Promise<Given> {
     const given = await this.#make(version, record);
     try {
-      drive.putContent({
-        id: version,
-        node: record.node,
-        version,
-        path: `${dataFolder}/${given.file}`,
-        sizeBytes: record.sizeBytes,
-        present: given.present,
-      });
+      this.#put(version, given);
     } catch (error) {
       await this.#free(given);
       throw error;
@@ -194,12 +260,21 @@ export class UnsentContents {
     return given;
   }
 
+  #put(version: number, { record, file, present }: Given): void {
+    const { node, sizeBytes } = record;
+    const path = `${this.#deps.dataFolder}/${file}`;
+    this.#deps.drive.putContent({ id: version, node, version, path, sizeBytes, present });
+  }
+
+  #keep(version: number, given: Given): void {
+    this.#given.set(version, given);
+    join(this.#ofFile, given.file, version);
+    join(this.#ofNode, given.record.node, version);
+  }
+
   async #make(version: number, record: JournalCommit): Promise<Given> {
     const { data, bases, cache } = this.#deps;
     const all = { offset: 0, length: record.sizeBytes };
-    const [layer] = record.layers;
-    if (layer !== undefined && isWholeLayer(record))
-      return { record, file: layer.file, isOwnFile: false, base: undefined, present: [all] };
     const file = `shown-${version}`;
     const hold = await bases.hold(record);
     const base = hold?.content;
@@ -237,4 +312,14 @@ export class UnsentContents {
     // A file left there is removed at the next start.
     if (isOwnFile) await this.#deps.data.removeFile(file).catch(() => undefined);
   }
+}
+
+function join<Key>(sets: Map<Key, Set<number>>, key: Key, version: number): void {
+  sets.set(key, (sets.get(key) ?? new Set()).add(version));
+}
+
+function leave<Key>(sets: Map<Key, Set<number>>, key: Key, version: number): void {
+  const versions = sets.get(key);
+  versions?.delete(version);
+  if (versions?.size === 0) sets.delete(key);
 }

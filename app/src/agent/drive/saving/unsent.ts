@@ -115,7 +115,7 @@ export class UnsentSaves {
     save.isToldFailed = save.file !== 0;
     if (!saves.failed(save, failure)) return this.#end(save.record);
     saves.show(save);
-    contents.changed(save.record.node);
+    contents.shown(save);
     this.#deps.unsaved(nameOf(save.record), failure);
     this.#arm();
   }
@@ -128,7 +128,7 @@ export class UnsentSaves {
       return false;
     }
     saves.show(save);
-    contents.changed(save.record.node);
+    contents.shown(save);
     return true;
   }
 

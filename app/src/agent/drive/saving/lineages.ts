@@ -1,0 +1,67 @@
+// What a commit of a file is over, as the saves before it have it: of one that is asked for, and of one that the drive
+// has answered for already.
+import { RunnelError, isRunnelError } from "@runnel/shared";
+import type { Journal } from "../../journal/journal.ts";
+import type { Tree } from "../tree.ts";
+import type { Change } from "./commits.ts";
+import { type Lineage, type Saves, isShownVersion } from "./saves.ts";
+
+export interface LineagesDeps {
+  saves: Saves;
+  tree: Tree;
+  journal: Pick<Journal, "names">;
+}
+
+export class Lineages {
+  readonly #deps: LineagesDeps;
+
+  constructor(deps: LineagesDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws Gone */
+  of({ file, node, baseVersion, baseBytes }: Change, isInTurn: boolean): Lineage {
+    const { saves, tree } = this.#deps;
+    const lineage = saves.lineage(file, tree.real(node), baseVersion);
+    if (lineage === undefined) throw gone();
+    const here = this.#here(lineage, baseBytes === 0);
+    const { follows, replaces } = here;
+    if (isInTurn || follows === undefined) return here;
+    return { ...here, follows: undefined, replaces: [...replaces, follows] };
+  }
+
+  /** What the drive has answered for is over what is there now, where that which it was over is nobody's any more. */
+  ofEarly(change: Change): Lineage {
+    const { saves, tree } = this.#deps;
+    const node = tree.real(change.node);
+    const current = { ...change, baseVersion: tree.known(node)?.version ?? 0 };
+    try {
+      // A former process showed unsent contents under numbers of its own.
+      const isLeft = change.id === 0 && isShownVersion(change.baseVersion);
+      return this.of(isLeft ? { ...current, ...saves.lastShown(node) } : change, true);
+    } catch (error) {
+      if (!isRunnelError(error, "Gone")) throw error;
+      return this.of({ ...current, file: 0 }, true);
+    }
+  }
+
+  /**
+   * A content under which layers were joined is nobody's: its files are gone. One that is written anew needs none of
+   * them. @throws Gone
+   */
+  #here(lineage: Lineage, isWrittenAnew: boolean): Lineage {
+    const { below, follows, replaces } = lineage;
+    if (below === undefined) return lineage;
+    // Their own records may just be on their way.
+    const saves = follows === undefined ? replaces : [...replaces, follows];
+    const kept = new Set(saves.flatMap(({ record }) => record.layers.map(({ file }) => file)));
+    const layers = below.layers.filter(({ file }) => kept.has(file) || this.#deps.journal.names(file));
+    if (layers.length === below.layers.length) return lineage;
+    if (!isWrittenAnew) throw gone();
+    return { ...lineage, below: { ...below, layers } };
+  }
+}
+
+function gone(): RunnelError {
+  return new RunnelError("Gone", "commit", "The unsent content that was edited has been given up.");
+}
