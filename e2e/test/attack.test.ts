@@ -98,7 +98,7 @@ async function serveHonest(): Promise<void> {
   await device.unmount(drive);
 }
 
-/** What it is, its name, how much the server may grow by it, and options of the invite. */
+/** Attacks: in words, by name, how much the server may grow by each, and options of the invite. */
 const ATTACKS: [string, string, number, string[]][] = [
   ["unauthenticated clients with messages that grow", "unauthenticated", GROWTH_MB, []],
   ["unauthenticated clients who say nothing", "silence", GROWTH_MB, []],
@@ -110,7 +110,7 @@ const ATTACKS: [string, string, number, string[]][] = [
   ["contents that nobody reads", "fetches", FROM_DEVICE_MB, ["--read-only"]],
   ["attachments that follow everything", "followers", FROM_DEVICE_MB, ["--read-only"]],
 ];
-/** One of each sort: a stranger, bulk and messages that come in, and what nobody reads. */
+/** Attacks of an ordinary run, of each sort: a stranger, bulk and messages that come in, and what nobody reads. */
 const SHORT = ["unauthenticated", "runs", "requests", "unread"];
 
 test.each(ATTACKS.filter(([, attack]) => LONG || SHORT.includes(attack)))(

@@ -249,8 +249,8 @@ export interface Drive {
    */
   dropContent(content: number): boolean;
   /**
-   * Its file stays open for as long as the content is there, since its path is to lead elsewhere. Returns false where it
-   * could not be opened.
+   * Keeps its file open for as long as the content is there, since its path is to lead elsewhere. Returns false where
+   * that could not be opened.
    */
   pinContent(content: number): boolean;
   /**

@@ -403,7 +403,7 @@ export class WriteBack {
     if (change !== undefined) pending.add(record.n, change, xattrOf(record));
     const names = change?.bindings.map(({ folder, name, node }) => [folder, name, node] as const) ?? [];
     const { node } = record.operation;
-    // What a former process left may be of the id that its file had then, or of the node that this stands for now.
+    // A former process may have recorded the id that its file had then, or the node that this stands for now.
     const ids = real(node) === node ? [node] : [node, real(node)];
     const nodes = change?.nodes.map((each) => each.node) ?? nodesIn(record.operation);
     if (ids.length > 1) nodes.push(...ids);

@@ -165,7 +165,7 @@ describe("a content for which the drive has answered", () => {
     expect(rig.journal.pending()).toMatchObject([{ early: 12 }]);
   });
 
-  /** One is recorded, and shown as unsent. */
+  /** Records a first one, which is shown as unsent. */
   async function afterFirst(): Promise<{ rig: SaveRig; first: Save }> {
     const rig = await asyncRig();
     await rig.commits.takeIn({ ...(await rig.closing(1)), ...EARLY });
@@ -221,7 +221,7 @@ describe("a content for which the drive has answered", () => {
       if (isSent) await rig.sendInTurn(first);
       await rig.again();
       for (const save of rig.saves.unsent()) rig.saves.show(save);
-      // Its numbers begin anew in each process.
+      // Numbers of what is shown begin anew in each process.
       await rig.commits.takeIn({ ...(await rig.closing(0, { baseVersion: 2 ** 52 + 77 })), ...EARLY });
       const base = isSent ? VERSION + 1 : VERSION;
       expect(rig.journal.pending()).toMatchObject([{ early: 12, baseVersion: base, layers: isSent ? [{}] : [{}, {}] }]);

@@ -383,7 +383,7 @@ class Checker {
     );
   }
 
-  /** Its file may have had, as a later rename began, the name that this took: one that it got afterwards is no such. */
+  /** Says whether a write's file may have had the name that a later rename took, as that began. */
   private isNameOf(call: Call, { path, began }: Call): boolean {
     const before = this.calls.filter((each) => each.began < began);
     return pathsSince(call, before).has(path);

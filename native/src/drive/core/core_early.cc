@@ -224,7 +224,7 @@ bool DriveCore::CommitsEarlyLocked(Message* message) {
   if (message->base_bytes > 0 || message->size_bytes > kBytesMax) return false;
   if (message->layers.size() > 1 || (!message->layers.empty() && message->layers[0].extents.size() > kExtentsMax))
     return false;
-  // Its record names the files of the content below it, too, until the agent joins them.
+  // The agent's record names the files of the content below, too, until it joins them.
   if (!early_.MayStack(message->node, message->base_version >= kUnsentFrom)) return false;
   message->answered_ns = front_->NowWallNs();
   const bool is_done = early_.Add(message, {message->node}, now_ms);

@@ -16,7 +16,7 @@ import type { Contents } from "../contents.ts";
 import type { JoinedLayers, LayerJoins } from "./join-layers.ts";
 import type { LikelyBases } from "./likely-bases.ts";
 import type { RequestOfOp } from "../request-of-op.ts";
-import type { Lineages } from "./lineages.ts";
+import type { Change, Lineages } from "./lineages.ts";
 import type { Lineage, Saves } from "./saves.ts";
 import { stackEdit } from "./stack-edit.ts";
 import type { Tree } from "../tree.ts";
@@ -44,9 +44,6 @@ export interface CommitsDeps {
   saved(version: VersionId, sizeBytes: number): void;
   log(message: string, error: unknown): void;
 }
-
-/** A file's content as a program has left it, by whatever call. */
-export type Change = Omit<RequestOfOp<"commit">, "op" | "caller" | "reason">;
 
 const NO_OID = new Uint8Array(0);
 

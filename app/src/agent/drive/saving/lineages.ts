@@ -1,10 +1,13 @@
-// What a commit of a file is over, as the saves before it have it: of one that is asked for, and of one that the drive
+// Finds what a commit of a file is over, as the saves before it have it: one that is asked for, or one that the drive
 // has answered for already.
 import { RunnelError, isRunnelError } from "@runnel/shared";
 import type { Journal } from "../../journal/journal.ts";
 import type { Tree } from "../tree.ts";
-import type { Change } from "./commits.ts";
+import type { RequestOfOp } from "../request-of-op.ts";
 import { type Lineage, type Saves, isShownVersion } from "./saves.ts";
+
+/** A file's content as a program has left it, by whatever call. */
+export type Change = Omit<RequestOfOp<"commit">, "op" | "caller" | "reason">;
 
 export interface LineagesDeps {
   saves: Saves;
@@ -30,7 +33,7 @@ export class Lineages {
     return { ...here, follows: undefined, replaces: [...replaces, follows] };
   }
 
-  /** What the drive has answered for is over what is there now, where that which it was over is nobody's any more. */
+  /** The same of what the drive has answered for; over what is there, where that which it was over has been given up. */
   ofEarly(change: Change): Lineage {
     const { saves, tree } = this.#deps;
     const node = tree.real(change.node);

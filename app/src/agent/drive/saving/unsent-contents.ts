@@ -74,7 +74,7 @@ export class UnsentContents {
   shown(save: Save): void {
     const { record, shownAs } = save;
     if (record.sizeBytes > 0 && wholeLayer(record) !== undefined && !this.#given.has(shownAs)) {
-      this.#makeRoom();
+      this.#dropOldest();
       try {
         this.#putWhole(shownAs, record);
       } catch {
@@ -148,7 +148,7 @@ export class UnsentContents {
     else this.#left.add(version);
   }
 
-  /** Who has it open reads on; others are not to open it. */
+  /** Lets nobody open what lies in that file any more; whoever has it open reads on. */
   #removing(file: string): void {
     const { drive, saves } = this.#deps;
     for (const version of this.#ofFile.get(file) ?? []) {
@@ -159,7 +159,7 @@ export class UnsentContents {
   }
 
   /** The oldest that nobody has open go where there are many: whoever opens them asks. */
-  #makeRoom(): void {
+  #dropOldest(): void {
     if (this.#given.size < OFFERED_MAX) return;
     for (const [version, giving] of this.#given) {
       if (giving instanceof Promise || giving.isOwnFile || !this.#deps.drive.dropContent(version)) continue;
