@@ -33,7 +33,7 @@ export class Lineages {
     return { ...here, follows: undefined, replaces: [...replaces, follows] };
   }
 
-  /** The same of what the drive has answered for; over what is there, where that which it was over has been given up. */
+  /** The same of what the drive has answered for; over what is there where what it was over is given up. */
   ofEarly(change: Change): Lineage {
     const { saves, tree } = this.#deps;
     const node = tree.real(change.node);
