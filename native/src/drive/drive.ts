@@ -249,11 +249,6 @@ export interface Drive {
    */
   dropContent(content: number): boolean;
   /**
-   * Keeps its file open for as long as the content is there, since its path is to lead elsewhere. Returns false where
-   * that could not be opened.
-   */
-  pinContent(content: number): boolean;
-  /**
    * Lets nobody open it from here on. The file, if it is open over it, reads on: what it has there must stay, and what
    * it lacks it still asks for. Returns false when another file is open over it too; nothing has changed then.
    */

@@ -51,7 +51,6 @@ export interface NativeDrive {
   putContent(id: number, node: number, version: number, path: string, sizeBytes: number, present: Float64Array): string;
   putRanges(content: number, present: Float64Array): boolean;
   dropContent(content: number): boolean;
-  pinContent(content: number): boolean;
   dropContentBut(content: number, file: number): boolean;
   replaceContent(content: number, by: number): boolean;
   settle(id: number, kind: ErrorKind | "", node: number, content: number, version: number): void;
@@ -283,10 +282,6 @@ export class AgentSide {
 
   dropContent(content: number): boolean {
     return this.#run(() => this.native.dropContent(content));
-  }
-
-  pinContent(content: number): boolean {
-    return this.#run(() => this.native.pinContent(content));
   }
 
   dropContentBut(content: number, file: number): boolean {

@@ -19,8 +19,8 @@ export class DataFolder {
   readonly #root: DiskRoot;
   readonly #folder: string;
   readonly #executor: Executor;
-  /** Called with the name of a file that goes now. */
-  removing: (file: string) => void = () => undefined;
+  /** Says whether a program reads from a file. */
+  isRead: (file: string) => boolean = () => false;
 
   constructor(root: DiskRoot, folder: string, executor: Executor) {
     this.#root = root;
@@ -86,9 +86,10 @@ export class DataFolder {
     return digests.length === layers.length ? this.#executor.digest([Buffer.concat(digests)]) : undefined;
   }
 
+  /** Removes a file that nobody reads. */
   async remove(file: string): Promise<void> {
+    if (this.isRead(file)) return;
     this.#synced.delete(file);
-    this.removing(file);
     try {
       await this.#root.removeFile(`${this.#folder}/${file}`);
     } catch (error) {

@@ -125,8 +125,8 @@ export interface Journal {
   ending(): Iterable<number>;
   /** Says whether a commit names a data file: those that none does are gone, or go soon. */
   names(file: string): boolean;
-  /** Calls with the name of each data file just before it is removed. */
-  onRemoving(call: (file: string) => void): void;
+  /** Asks before it removes a data file: one that is read stays, and is to be discarded once it is not. */
+  onRemoving(isRead: (file: string) => boolean): void;
   /** Removes data files that nobody will record any more; those that a commit names stay. */
   discard(files: readonly string[]): Promise<void>;
   /** Commits that are not done, oldest first: after opening, what a former process left. */

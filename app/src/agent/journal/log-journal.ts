@@ -242,8 +242,8 @@ class LogJournal implements Journal {
     return this.#deps.state.names(file);
   }
 
-  onRemoving(call: (file: string) => void): void {
-    this.#deps.data.removing = call;
+  onRemoving(isRead: (file: string) => boolean): void {
+    this.#deps.data.isRead = isRead;
   }
 
   async discard(files: readonly string[]): Promise<void> {

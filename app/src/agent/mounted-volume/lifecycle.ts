@@ -303,7 +303,7 @@ export class Lifecycle {
     subscriptions.closed(real, replica.node(real)?.version ?? 0);
     commits
       .closed(file)
-      .then(() => unsentContents.clean())
+      .then(() => unsentContents.closed())
       .catch((error: unknown) => log("What was never saved could not be removed.", error));
   }
 

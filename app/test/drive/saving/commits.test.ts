@@ -117,6 +117,7 @@ test("who opens a file waits for what was saved and sent in its turn until that 
 });
 
 describe("a content for which the drive has answered", () => {
+  const OTHERS = 9;
   const EARLY = { answeredNs: 7_000n, earlyNumber: 12 };
 
   async function asyncRig(): Promise<SaveRig> {
@@ -221,8 +222,12 @@ describe("a content for which the drive has answered", () => {
       if (isSent) await rig.sendInTurn(first);
       await rig.again();
       for (const save of rig.saves.unsent()) rig.saves.show(save);
-      // Numbers of what is shown begin anew in each process.
-      await rig.commits.takeIn({ ...(await rig.closing(0, { baseVersion: 2 ** 52 + 77 })), ...EARLY });
+      // Numbers of what is shown begin anew in each process: another file has that one, whose programs removed it.
+      const others = rig.saves.begin((n) => ({ ...first.record, n, node: OTHERS }), 0);
+      rig.changes.step(others, "record");
+      rig.saves.show(others);
+      rig.saves.removed(OTHERS);
+      await rig.commits.takeIn({ ...(await rig.closing(0, { baseVersion: others.shownAs })), ...EARLY });
       const base = isSent ? VERSION + 1 : VERSION;
       expect(rig.journal.pending()).toMatchObject([{ early: 12, baseVersion: base, layers: isSent ? [{}] : [{}, {}] }]);
       await rig.sendInTurn(rig.queued.at(-1) as Save);

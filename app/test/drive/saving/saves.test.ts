@@ -285,8 +285,6 @@ describe("an unsent save", () => {
     const older = unsentOf(saves, 1, 1);
     saves.changes.step(older, "drop");
     expect(saves.lineage(2, NODE, older.shownAs)).toBeUndefined();
-    saves.forget(older.shownAs);
-    expect(saves.lineage(2, NODE, older.shownAs)).toBeUndefined();
   });
 
   test("is not shown over another version than its own while the server can be asked: it may be in that one", () => {

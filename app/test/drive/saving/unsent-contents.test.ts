@@ -53,10 +53,9 @@ test.each([
 class Offers {
   readonly drive = new Set<number>();
   readonly open = new Set<number>();
-  readonly pinned: number[] = [];
   readonly shown = new Set<number>();
-  readonly forgotten: number[] = [];
-  removing: (file: string) => void = () => undefined;
+  readonly discarded: string[] = [];
+  isRead: (file: string) => boolean = () => false;
   readonly subject: UnsentContents;
 
   constructor() {
@@ -64,15 +63,13 @@ class Offers {
       drive: {
         putContent: ({ id }: { id: number }) => void this.drive.add(id),
         dropContent: (id: number) => !this.open.has(id) && (this.drive.delete(id) || true),
-        pinContent: (id: number) => void this.pinned.push(id),
       },
       tree: { known: () => undefined },
-      saves: {
-        unsent: () => [],
-        isShown: (version: number) => this.shown.has(version),
-        forget: (version: number) => void this.forgotten.push(version),
+      saves: { unsent: () => [], isShown: (version: number) => this.shown.has(version) },
+      journal: {
+        onRemoving: (isRead: (file: string) => boolean) => (this.isRead = isRead),
+        discard: async ([file = ""]) => void this.discarded.push(file),
       },
-      journal: { onRemoving: (call: (file: string) => void) => (this.removing = call) },
       dataFolder: "/data",
     };
     this.subject = new UnsentContents(deps as unknown as ConstructorParameters<typeof UnsentContents>[0]);
@@ -95,27 +92,23 @@ test("the drive has a content that is one file from the moment on that it is sho
   place.shown.clear();
   place.subject.changed(NODE);
   expect([...place.drive]).toEqual([]);
-  expect(place.forgotten).toEqual([1]);
 });
 
-test("one whose file goes is opened by nobody any more, and read on by who has it open", () => {
+test("one that nothing needs any more stays while a program reads it, and others open it no more", async () => {
   const place = new Offers();
   place.save(1);
   place.save(2);
   place.open.add(2);
-  for (const file of ["1-0", "2-0", "3-0"]) place.removing(file);
+  expect(["1-0", "2-0", "3-0"].map((file) => place.isRead(file))).toEqual([false, true, false]);
   expect([...place.drive]).toEqual([2]);
-  expect(place.pinned).toEqual([2]);
-  // It is shown still: what is saved over it is known to be an edit of it.
-  expect(place.forgotten).toEqual([]);
   place.shown.clear();
   place.subject.changed(NODE);
-  expect(place.forgotten).toEqual([]);
+  expect([...place.drive]).toEqual([2]);
   place.open.clear();
-  // Whatever else changes: nobody says when it is closed.
-  place.subject.changed(NODE + 1);
+  place.subject.closed();
   expect([...place.drive]).toEqual([]);
-  expect(place.forgotten).toEqual([2]);
+  await Promise.resolve();
+  expect(place.discarded).toEqual(["2-0"]);
 });
 
 test("of many the drive has the last ones, and those that are open", () => {
@@ -127,5 +120,4 @@ test("of many the drive has the last ones, and those that are open", () => {
   expect(place.drive.has(1)).toBe(true);
   expect(place.drive.has(2)).toBe(false);
   expect(place.drive.has(5000)).toBe(true);
-  expect(place.forgotten).toEqual([]);
 });

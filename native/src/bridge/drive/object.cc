@@ -96,7 +96,6 @@ Napi::Function DriveObject::Define(Napi::Env env) {
                          InstanceMethod<&DriveObject::PutContent>("putContent"),
                          InstanceMethod<&DriveObject::Forward<&DriveCore::PutRanges>>("putRanges"),
                          InstanceMethod<&DriveObject::Forward<&DriveCore::DropContent>>("dropContent"),
-                         InstanceMethod<&DriveObject::Forward<&DriveCore::PinContent>>("pinContent"),
                          InstanceMethod<&DriveObject::Forward<&DriveCore::DropContentBut>>("dropContentBut"),
                          InstanceMethod<&DriveObject::Settle>("settle"),
                          InstanceMethod<&DriveObject::SettleStatfs>("settleStatfs"),

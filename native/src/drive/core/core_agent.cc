@@ -215,13 +215,6 @@ bool DriveCore::DropContent(uint64_t content) {
   return contents_.Drop(content);
 }
 
-bool DriveCore::PinContent(uint64_t content) {
-  std::unique_lock lock(mutex_);
-  const ContentPtr found = contents_.Find(content);
-  lock.unlock();
-  return found == nullptr || found->file.Pin() == Kind::kNone;
-}
-
 bool DriveCore::DropContentBut(uint64_t content, uint64_t file) {
   std::unique_lock lock(mutex_);
   const ContentPtr found = contents_.Find(content);

@@ -156,8 +156,6 @@ class DriveCore {
   void PutContent(ContentPtr content);
   bool PutRanges(uint64_t content, const std::vector<ByteRange>& present);
   bool DropContent(uint64_t content);
-  // Keeps its file open for as long as it is there. False: that could not be opened.
-  bool PinContent(uint64_t content);
   // Withdraws a content from further opens; the file that is open over it reads on. False: another file is open over it
   // too.
   bool DropContentBut(uint64_t content, uint64_t file);

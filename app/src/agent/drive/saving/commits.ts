@@ -83,8 +83,9 @@ export class Commits {
    * Takes in a content that the drive has answered for: it has its place among other changes in this turn of the loop,
    * and is sent when it is recorded. Resolves then; until then the drive's log has it. @throws as Recordings
    */
-  async takeIn(change: RequestOfOp<"commit"> & Early): Promise<void> {
+  async takeIn(request: RequestOfOp<"commit"> & Early): Promise<void> {
     const { drive, writeBack, tree, saves, lineages, unsent, journal } = this.#deps;
+    const change = lineages.asShownHere(request);
     const committed = (result: { version: number }): void => {
       if (change.id !== 0) drive.committed(change.id, result);
     };

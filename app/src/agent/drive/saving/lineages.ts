@@ -35,17 +35,27 @@ export class Lineages {
 
   /** The same of what the drive has answered for; over what is there where what it was over is given up. */
   ofEarly(change: Change): Lineage {
-    const { saves, tree } = this.#deps;
-    const node = tree.real(change.node);
-    const current = { ...change, baseVersion: tree.known(node)?.version ?? 0 };
     try {
-      // A former process showed unsent contents under numbers of its own.
-      const isLeft = change.id === 0 && isShownVersion(change.baseVersion);
-      return this.of(isLeft ? { ...current, ...saves.lastShown(node) } : change, true);
+      return this.of(change, true);
     } catch (error) {
       if (!isRunnelError(error, "Gone")) throw error;
-      return this.of({ ...current, file: 0 }, true);
+      return this.of({ ...change, file: 0, baseVersion: this.#currentOf(change) }, true);
     }
+  }
+
+  /**
+   * Gives what a former process left the version that is shown here of the content which it was over: that process had
+   * numbers of its own for what it showed.
+   */
+  asShownHere<Left extends Change>(change: Left): Left {
+    if (change.id !== 0 || !isShownVersion(change.baseVersion)) return change;
+    const shown = this.#deps.saves.lastShown(this.#deps.tree.real(change.node));
+    return { ...change, baseVersion: shown ?? this.#currentOf(change) };
+  }
+
+  #currentOf({ node }: Change): number {
+    const { tree } = this.#deps;
+    return tree.known(tree.real(node))?.version ?? 0;
   }
 
   /**

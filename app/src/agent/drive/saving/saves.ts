@@ -189,14 +189,8 @@ export class Saves {
   }
 
   /** The version as which the content of a file is shown that waits or is on its way, if one is. */
-  lastShown(node: number): { baseVersion: number } | undefined {
-    const last = this.of(node).findLast((save) => save.shownAs !== 0 && isKept(save));
-    return last && { baseVersion: last.shownAs };
-  }
-
-  /** No open file is over the content that was shown so. */
-  forget(shownAs: number): void {
-    this.#shown.delete(shownAs);
+  lastShown(node: number): number | undefined {
+    return this.of(node).findLast((save) => save.shownAs !== 0 && isKept(save))?.shownAs;
   }
 
   /** A commit of an open file. undefined: what it has edited was given up. */

@@ -22,7 +22,7 @@ export interface UnsentContentsDeps {
   bases: Bases;
   cache: Cache;
   downloads: Downloads;
-  journal: Pick<Journal, "onRemoving">;
+  journal: Pick<Journal, "onRemoving" | "discard">;
   /** The journal's data folder, and its path. */
   data: DiskRoot;
   dataFolder: string;
@@ -54,10 +54,12 @@ export class UnsentContents {
   readonly #ofNode = new Map<number, Set<number>>();
   /** Versions that no program sees any more, and that some had open. */
   readonly #left = new Set<number>();
+  /** Files of these that nothing else needs. */
+  readonly #kept = new Set<string>();
 
   constructor(deps: UnsentContentsDeps) {
     this.#deps = deps;
-    deps.journal.onRemoving((file) => this.#removing(file));
+    deps.journal.onRemoving((file) => this.#isRead(file));
     deps.tree.unsentOf = (state) => this.#stateOf(state);
     for (const save of deps.saves.unsent()) deps.saves.show(save);
   }
@@ -67,7 +69,12 @@ export class UnsentContents {
     const { drive, tree } = this.#deps;
     const state = tree.known(node);
     if (state !== undefined) drive.putNode(tree.entry(state), true);
-    for (const version of [...(this.#ofNode.get(node) ?? []), ...this.#left]) this.#clean(version);
+    this.clean(node);
+  }
+
+  /** Called when a file was closed: what only that has read goes. */
+  closed(): void {
+    for (const version of this.#left) this.#clean(version);
   }
 
   /** Called when a save is shown from now on: the drive opens a whole content without asking. */
@@ -135,9 +142,10 @@ export class UnsentContents {
     return true;
   }
 
-  /** Releases what no program sees any more, and none has open. */
-  clean(): void {
-    for (const version of this.#given.keys()) this.#clean(version);
+  /** Releases contents of a node that no program sees any more, and what was left. */
+  clean(node: number): void {
+    for (const version of this.#ofNode.get(node) ?? []) this.#clean(version);
+    this.closed();
   }
 
   #clean(version: number): void {
@@ -148,14 +156,18 @@ export class UnsentContents {
     else this.#left.add(version);
   }
 
-  /** Lets nobody open what lies in that file any more; whoever has it open reads on. */
-  #removing(file: string): void {
-    const { drive, saves } = this.#deps;
-    for (const version of this.#ofFile.get(file) ?? []) {
-      if (!drive.dropContent(version)) drive.pinContent(version);
-      else if (saves.isShown(version)) this.#forget(version);
-      else this.#clean(version);
+  /** Says whether a program reads from a file that nothing else needs. Who does not have it open opens it no more. */
+  #isRead(file: string): boolean {
+    let isRead = false;
+    for (const version of [...(this.#ofFile.get(file) ?? [])]) {
+      if (this.#deps.drive.dropContent(version)) this.#forget(version);
+      else {
+        this.#left.add(version);
+        isRead = true;
+      }
     }
+    if (isRead) this.#kept.add(file);
+    return isRead;
   }
 
   /** The oldest that nobody has open go where there are many: whoever opens them asks. */
@@ -173,8 +185,8 @@ export class UnsentContents {
    * save an edit of: of all but that version.
    */
   async filesInUse(but: number): Promise<Set<string>> {
-    this.clean();
     const files = new Set<string>();
+    for (const version of this.#given.keys()) this.#clean(version);
     for (const [version, giving] of this.#given) {
       const given = giving instanceof Promise ? await giving.catch(() => undefined) : giving;
       const layers = version === but ? [] : this.#deps.saves.layersShown(version);
@@ -194,7 +206,6 @@ export class UnsentContents {
 
   #remove(version: number, giving: Given | Promise<Given>): void {
     this.#forget(version);
-    this.#deps.saves.forget(version);
     Promise.resolve(giving)
       .then((given) => this.#free(given))
       .catch(() => undefined);
@@ -309,8 +320,10 @@ export class UnsentContents {
 
   async #free({ file, isOwnFile, base }: Given): Promise<void> {
     base?.[Symbol.dispose]();
+    const { data, journal } = this.#deps;
+    if (this.#kept.delete(file)) await journal.discard([file]);
     // A file left there is removed at the next start.
-    if (isOwnFile) await this.#deps.data.removeFile(file).catch(() => undefined);
+    if (isOwnFile) await data.removeFile(file).catch(() => undefined);
   }
 }
 

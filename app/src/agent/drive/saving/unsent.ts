@@ -136,7 +136,7 @@ export class UnsentSaves {
   async removed(node: number): Promise<void> {
     const { saves, contents } = this.#deps;
     for (const { record } of saves.removed(node)) await this.#end(record);
-    contents.clean();
+    contents.clean(node);
   }
 
   /** Gives up what could not be sent of files at or below a path that lost their name when a person removed that. */
