@@ -159,7 +159,7 @@ export class UnsentContents {
   /** Says whether a program reads from a file that nothing else needs. Who does not have it open opens it no more. */
   #isRead(file: string): boolean {
     let isRead = false;
-    for (const version of [...(this.#ofFile.get(file) ?? [])]) {
+    for (const version of this.#ofFile.get(file) ?? []) {
       if (this.#deps.drive.dropContent(version)) this.#forget(version);
       else {
         this.#left.add(version);
