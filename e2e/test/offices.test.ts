@@ -7,6 +7,7 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, type Server, type Socket, connect, createServer } from "node:net";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { LIMITS, fingerprintOf } from "@runnel/shared";
@@ -26,6 +27,8 @@ const SIZE_BYTES = 4 * 1024 * 1024;
 /** Recipe, the beginning of a file, and what is said around it. */
 const LITTLE_BYTES = SIZE_BYTES / 10;
 const READ_MS = 60_000;
+/** Time after which a device has announced what it read: it gathers for 100 ms, on a busy machine. */
+const ANNOUNCED_MS = 1_500;
 const ATTACKER = fileURLToPath(new URL("../src/attack/attacker.ts", import.meta.url));
 /** Longer than what is done meanwhile. */
 const ATTACK_MS = 60_000;
@@ -125,6 +128,7 @@ test("[W196] network brings nothing from the other office, everyone does", async
   const abroad = await read(ben, "one");
   expect(abroad.server).toBeGreaterThan(SIZE_BYTES);
   expect(abroad.others).toBe(0);
+  await sleep(ANNOUNCED_MS);
   const sameOffice = await read(eve, "one");
   expect(sameOffice.server).toBeLessThan(LITTLE_BYTES);
   expect(sameOffice.others).toBeGreaterThan(SIZE_BYTES - LITTLE_BYTES);
@@ -132,6 +136,7 @@ test("[W196] network brings nothing from the other office, everyone does", async
   for (const { device, drive } of [given(ada), given(ben)])
     await device.ask(["set", drive, "--colleagues", "everyone"]);
   expect((await read(ada, "two")).server).toBeGreaterThan(SIZE_BYTES);
+  await sleep(ANNOUNCED_MS);
   const everyone = await read(ben, "two");
   expect(everyone.server).toBeLessThan(LITTLE_BYTES);
   expect(everyone.others).toBeGreaterThan(SIZE_BYTES - LITTLE_BYTES);
@@ -168,6 +173,7 @@ async function whileAttacked(attack: string, { device }: Seat, work: () => Promi
   "[W198] a device that listens to attackers %s grows little, and serves its colleague",
   async (_who, attack, name) => {
     expect((await read(ben, name)).server).toBeGreaterThan(SIZE_BYTES);
+    await sleep(ANNOUNCED_MS);
     const grownMb = await whileAttacked(attack, given(ben), async () => {
       const { server: ofServer, others } = await read(eve, name);
       expect(others).toBeGreaterThan(SIZE_BYTES - LITTLE_BYTES);
