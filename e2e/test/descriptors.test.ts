@@ -56,7 +56,7 @@ test("what a program has opened before it was sent is read on afterwards, whatev
   const data = join(device.home, "mounts");
   const waiting = (): string[] =>
     readdirSync(data, { recursive: true, encoding: "utf8" }).filter((path) => /\/data\/./.test(path));
-  // Nobody reads the one that is sent later: it goes, and not before what was sent earlier would.
+  // Saves another one, which nobody reads: it goes, and not before what was sent earlier would.
   await onMount('echo later > "$1/later"', [drive]);
   await device.flush(drive, { up: true });
   await waitFor(() => waiting().length === 1, 30_000, "what nobody reads to be removed");

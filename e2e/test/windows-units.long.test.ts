@@ -24,23 +24,31 @@ const EXCLUDED: readonly [path: RegExp, why: string][] = [
   [/host\/posix\/run-program/, "it runs a shell"],
   [/machine\/host\/open-bus/, "Linux alone has such buses"],
   [/calls\/line-carrier/, "it listens at a socket in a folder"],
-  [/mail\/host\/smtp-tls/, "its certificates are made by openssl"],
+  [/mail\/host\/smtp-tls|cli\/mail-relay/, "its certificates are made by openssl"],
   [/objects\/copy-tree/, "its files in memory have other paths"],
+  [/cli\/bad-input/, "its drive is at a folder"],
 ];
 
 const ABSENT: readonly Absent[] = [
-  [/that cannot be watched over is mounted all the same/, "a drive is at a letter"],
+  [
+    /that cannot be watched over is mounted all the same|the system unmounted, and that has not ended yet/,
+    "a drive is at a letter",
+  ],
   [/cache-crash/, "a database that is open is not removed"],
   [/a volume to serve › is a name and a folder/, "paths of a server, which runs on Linux"],
-  [/the agent's home › (on .* is \/|is on \w+ where its page says)/, "paths are written otherwise"],
+  [/the agent's home › (on .* is (\/|where that wants)|is on \w+ where its page says)/, "paths are written otherwise"],
   [
     /made for its user alone|is for its user alone|puts the socket elsewhere/,
     "no modes are kept, and sockets are pipes",
   ],
   [/posts the ticket, and lies where|file that a browser is started with/, "no modes are kept"],
-  [/without what maps drives is told/, "programs have no mode"],
+  [/Linux without FUSE is told of the device/, "programs have no mode"],
   [/an agent on (Linux|macOS) › replaces/, "folders are not synced"],
-  [/macOS › (has drives of its process|leads a path in a drive|takes a dead drive away)/, "no program lists mounts"],
+  [/an agent on (Linux|macOS) › has a home of its own/, "no modes are kept"],
+  [
+    /macOS › (has drives of its process|has no drive in the table|takes nothing for dead|leads a path in a drive|takes a dead drive away)/,
+    "no program lists mounts",
+  ],
   [/a fault of our own keeps its stack/, "its file is in a bundle"],
   [/has a row for each folder/, "paths are written otherwise"],
   [/has swallowed an attempt/, "no process can be halted"],
