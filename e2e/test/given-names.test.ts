@@ -1,4 +1,4 @@
-// Holds the checker of the simulation to what it says of names in mode async: it notices a name that went to another
+// Holds the checker of the simulation to what it says of names: it notices a name that went to another
 // file than its program was told of, and finds nothing wrong with one of what was there by then. Runs are judged in
 // consistency.test.ts.
 import { expect, test } from "@jest/globals";
@@ -130,6 +130,29 @@ test.each([
   ];
   const { violations } = check(calls, truth, { closeMs: 1, termMs: 1, isAsync: true });
   expect(violations.filter((each) => each.startsWith("theirs: "))).toEqual(wrong);
+});
+
+test("a rename to a name is not that of another program to the same name in another folder, where that is empty", () => {
+  const [FOLDER, EMPTY_ONE] = [4, 5];
+  const inFolder = [
+    { folder: FOLDER, name: "a", node: 0 },
+    { folder: FOLDER, name: "b", node: EMPTY_ONE },
+  ];
+  const folder = made("e", FOLDER, 1);
+  const truth = truthOf([
+    { ...folder, nodes: [{ node: FOLDER, isFile: false, version: 0 }] },
+    { ...made("a", EMPTY_ONE, 2), bindings: [{ folder: FOLDER, name: "a", node: EMPTY_ONE }] },
+    made("a", THEIRS, 3),
+    written(THEIRS, 4, SAVED, 4),
+    { ...renamed(EMPTY_ONE, 0, 21), bindings: inFolder },
+    renamed(THEIRS, 4, 22),
+  ]);
+  const calls = [
+    call("write", 3, 5, { content: SAVED }),
+    call("rename", 20, 30, { path: "e/a", toPath: "e/b" }),
+    call("rename", 20, 30, { toPath: "b" }),
+  ];
+  expect(check(calls, truth, { closeMs: 1, termMs: 1 }).violations).toEqual([]);
 });
 
 test.each([

@@ -121,8 +121,9 @@ class Checker {
     const own = found.filter(({ client }) => client === call.client);
     // Another client may have done the same itself, long after: a power cut can have taken what this one did.
     const others = this.times.isAsync === true ? found.filter((each) => !this.isOfOwnCall(each, call)) : found;
-    // The first of several: what is held to it may then be held to less than was promised, never to more.
-    const taken = own[0] ?? (kind === "rename" ? others[0] : undefined);
+    // The first of several: what is held to it may then be held to less than was promised, never to more. Of one that
+    // is of that name in another folder more would be asked than it was.
+    const taken = own.find((each) => this.isAt(each, at)) ?? own[0] ?? (kind === "rename" ? others[0] : undefined);
     if (this.times.isAsync !== true || taken === undefined) return taken?.seq;
     // A call that was refused has left the commit to a later one.
     const isSame = (each: Call): boolean =>
