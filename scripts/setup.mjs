@@ -17,11 +17,11 @@ const NODE_WANTED = 24;
  * too.
  */
 const SYSTEM_PACKAGES = [
-  { debian: "g++", command: "c++", why: "compiles the addons (C++20)" },
-  { debian: "cmake", command: "cmake", why: "builds the addons" },
-  { debian: "make", command: "make", why: "runs what cmake plans" },
-  { debian: "pkg-config", command: "pkg-config", why: "finds libfuse3" },
-  { debian: "libfuse3-dev", library: "fuse3", why: "the kernel side of a drive" },
+  { debian: "g++", command: "c++", isForSetUp: true, why: "compiles the addons (C++20)" },
+  { debian: "cmake", command: "cmake", isForSetUp: true, why: "builds the addons" },
+  { debian: "make", command: "make", isForSetUp: true, why: "runs what cmake plans" },
+  { debian: "pkg-config", command: "pkg-config", isForSetUp: true, why: "finds libfuse3" },
+  { debian: "libfuse3-dev", library: "fuse3", isForSetUp: true, why: "the kernel side of a drive" },
   { debian: "fuse3", command: "fusermount3", why: "maps a drive without being root" },
   { debian: "zstd", command: "zstd", why: "the tests compare savings with it" },
   { debian: "clang-format", isOptional: true, why: "checks how the C++ is set" },
@@ -33,7 +33,7 @@ const SYSTEM_PACKAGES = [
   { debian: "gnome-keyring", isOptional: true, isForTests: true, why: "the tests keep tokens in it" },
   { debian: "libnotify4", isOptional: true, why: "the desktop app notifies through it" },
   { debian: "fonts-dejavu-core", isOptional: true, why: "the tests write with it" },
-  { debian: "unzip", command: "unzip", isOptional: true, why: "unpacks the Electron of the tests" },
+  { debian: "unzip", command: "unzip", isForSetUp: true, isOptional: true, why: "unpacks the Electron of the tests" },
   { debian: "libnfs-utils", command: "nfs-ls", isOptional: true, why: "the tests use the NFS drive with it" },
   { debian: "git", command: "git", why: "the tests run it on a drive" },
   { debian: "rsync", command: "rsync", why: "the tests copy with it" },
@@ -76,14 +76,24 @@ function nameOf({ command, module, library }) {
   return command ?? (module === undefined ? `library ${library}` : `Python module ${module}`);
 }
 
-function ensureSystemPackages() {
+/**
+ * Installs what set-up itself needs, and begins with the others, beside all else: they take as long as npm's packages.
+ * @returns undefined when they are there.
+ */
+function beginSystemPackages() {
   if (isDebian()) {
+    const missing = missingOnDebian();
+    const first = missing.filter((name) => SYSTEM_PACKAGES.some((each) => each.isForSetUp && each.debian === name));
+    const others = missing.filter((name) => !first.includes(name));
     try {
-      installDebianPackages(missingOnDebian());
+      // Who is not root is told of all at once.
+      installDebianPackages(process.getuid() === 0 ? first : missing);
     } catch (error) {
       stop(error.message);
     }
-    return;
+    if (others.length === 0) return undefined;
+    const call = `installDebianPackages(${JSON.stringify(others)})`;
+    return beside("system-packages.mjs", call, () => stop("Set-up stopped: a message of apt-get stands above."));
   }
   const missing = SYSTEM_PACKAGES.filter(isMissingElsewhere);
   if (missing.length === 0) return;
@@ -155,21 +165,28 @@ function ensureNode() {
   return process.execPath;
 }
 
+/** Does a call of a module of this folder beside all else. */
+function beside(module, call, onFailure) {
+  const script = `import { ${call.slice(0, call.indexOf("("))} } from "./scripts/${module}"; ${call};`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], { cwd: ROOT, stdio: "inherit" });
+  return once(child, "close").then(([status]) => {
+    if (status !== 0) onFailure();
+  });
+}
+
 /**
- * Fetches the Electron of the tests, beside all else: it is long on its way. @returns undefined when it is there. A
- * failure is reported, and its tests say that they were skipped.
+ * Fetches the Electron of the tests: it is long on its way. @returns undefined when it is there. A failure is reported,
+ * and its tests say that they were skipped.
  */
 function beginElectron() {
   const isWanted = isForTests && process.platform === "linux" && process.arch === "x64";
   if (!isWanted || testElectron() !== undefined) return undefined;
-  const script = 'import { ensureTestElectron } from "./scripts/tools.mjs"; ensureTestElectron();';
-  const child = spawn(process.execPath, ["--input-type=module", "-e", script], { cwd: ROOT, stdio: "inherit" });
-  return once(child, "close").then(([status]) => {
-    if (status !== 0) console.error("Electron was not fetched: the tests of the desktop app are skipped.");
-  });
+  return beside("tools.mjs", "ensureTestElectron()", () =>
+    console.error("Electron was not fetched: the tests of the desktop app are skipped."),
+  );
 }
 
-ensureSystemPackages();
+const packages = beginSystemPackages();
 const electron = beginElectron();
 ensureNpmPackages();
 const node = ensureNode();
@@ -177,4 +194,4 @@ const PATH = [join(ROOT, "node_modules/.bin"), process.env.PATH ?? ""].join(deli
 perform(node, ["native/build.mjs"], { PATH });
 perform(node, ["--disable-warning=ExperimentalWarning", "scripts/build-pages.mjs", "--if-older"], { PATH });
 perform(node, ["scripts/build-desktop.mjs", "--if-older"], { PATH });
-await electron;
+await Promise.all([packages, electron]);

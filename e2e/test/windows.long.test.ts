@@ -336,7 +336,9 @@ describe("a drive of Windows", () => {
     writeFileSync(join(served, "both.txt"), "from a program on the server");
     await bringServerBack();
     await waitFor(() => servedDigest("mine.txt") === digest(Buffer.from("after!")), SHOWN_MS, "what was saved");
-    const besides = (): string | undefined => readdirSync(served).find((name) => name.startsWith("both (unsent"));
+    // Its name tells who noticed first: the client, or the server as the save came.
+    const besides = (): string | undefined =>
+      readdirSync(served).find((name) => /^both \((unsent|conflict) /.test(name));
     const copy = await waitFor(besides, SHOWN_MS, "the conflict copy");
     await machine.ask("flush", "R:", "--applied");
     expect(readFileSync(join(served, copy), "utf8")).toBe("from Windows");
