@@ -1,5 +1,5 @@
-// Holds the checker of the simulation to what it says of names: it notices a name that went to another
-// file than its program was told of, and finds nothing wrong with one of what was there by then. Runs are judged in
+// Holds the checker of the simulation to what it says of names: it notices a name that went to another file than its
+// program was told of, and finds nothing wrong with one of what was there by then. Runs are judged in
 // consistency.test.ts.
 import { expect, test } from "@jest/globals";
 import { check } from "../src/consistency/index.ts";

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { Sandbox, removeMany, serveMany } from "../src/harness/index.ts";
 
-const FILES = 6_000;
+const FILES = 4_500;
 const READY_MS = 120_000;
 const REMOVED_MS = 240_000;
 

@@ -113,29 +113,33 @@ describe("a program on the server", () => {
     }
   }, 120_000);
 
-  test("may be git: a checkout in the served folder and a status on the drive", async () => {
-    const git =
-      'export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b; cd "$1";';
-    await mustRun("bash", [
-      "-euc",
-      `${git} git init -q .; echo .runnel-store > .git/info/exclude; git add -A; git commit -qm one; git checkout -qb two
+  (LONG ? test : test.skip)(
+    "may be git: a checkout in the served folder and a status on the drive",
+    async () => {
+      const git =
+        'export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b; cd "$1";';
+      await mustRun("bash", [
+        "-euc",
+        `${git} git init -q .; echo .runnel-store > .git/info/exclude; git add -A; git commit -qm one; git checkout -qb two
 for i in $(seq 200); do mkdir -p src/$((i % 20)); echo "source $i" > src/$((i % 20))/$i; done; git rm -q docs/1 docs/2; git add -A; git commit -qm two`,
-      "bash",
-      served,
-    ]);
-    await expectShown();
-    for (const branch of ["master", "two", "master"]) {
-      await mustRun("bash", ["-euc", `${git} git checkout -q ${branch}`, "bash", served]);
+        "bash",
+        served,
+      ]);
       await expectShown();
-      expect(
-        await onMount(`${git} git -c safe.directory='*' status --porcelain; git -c safe.directory='*' fsck 2>&1`, [
-          drive,
-        ]),
-      ).toBe("");
-      // The status wrote an index of its own, under a lock that the next checkout must not meet.
-      await device.flush(drive, { up: true });
-    }
-  }, 120_000);
+      for (const branch of ["master", "two", "master"]) {
+        await mustRun("bash", ["-euc", `${git} git checkout -q ${branch}`, "bash", served]);
+        await expectShown();
+        expect(
+          await onMount(`${git} git -c safe.directory='*' status --porcelain; git -c safe.directory='*' fsck 2>&1`, [
+            drive,
+          ]),
+        ).toBe("");
+        // The status wrote an index of its own, under a lock that the next checkout must not meet.
+        await device.flush(drive, { up: true });
+      }
+    },
+    120_000,
+  );
 });
 
 /** Tags of eight characters each, in 4096. */

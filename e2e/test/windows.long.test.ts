@@ -336,7 +336,7 @@ describe("a drive of Windows", () => {
     writeFileSync(join(served, "both.txt"), "from a program on the server");
     await bringServerBack();
     await waitFor(() => servedDigest("mine.txt") === digest(Buffer.from("after!")), SHOWN_MS, "what was saved");
-    // Its name tells who noticed first: the client, or the server as the save came.
+    // Named by who noticed first: the client, or the server as the save came.
     const besides = (): string | undefined =>
       readdirSync(served).find((name) => /^both \((unsent|conflict) /.test(name));
     const copy = await waitFor(besides, SHOWN_MS, "the conflict copy");
