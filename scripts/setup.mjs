@@ -86,7 +86,7 @@ function beginSystemPackages() {
     const first = missing.filter((name) => SYSTEM_PACKAGES.some((each) => each.isForSetUp && each.debian === name));
     const others = missing.filter((name) => !first.includes(name));
     try {
-      // Who is not root is told of all at once.
+      // A user who is not root is told of all at once.
       installDebianPackages(process.getuid() === 0 ? first : missing);
     } catch (error) {
       stop(error.message);
