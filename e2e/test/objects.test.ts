@@ -24,7 +24,7 @@ import {
 
 const PROGRAM = fileURLToPath(new URL("../src/objects/program.ts", import.meta.url));
 const FILE_BYTES = 3_000_000;
-const LONG = process.env["RUNNEL_LONG"] === "1";
+const inLongRun = process.env["RUNNEL_LONG"] === "1" ? test : test.skip;
 
 jest.setTimeout(60_000);
 
@@ -147,11 +147,14 @@ async function putBothWays(name: string): Promise<{ file: string; fixed: string;
   return { file, fixed: fixed?.uri ?? "", gotBy };
 }
 
-test("[W211] what is put in fixed chunks is another object than the same otherwise, and both are got", async () => {
-  await putBothWays("ida");
-});
+inLongRun(
+  "[W211] what is put in fixed chunks is another object than the same otherwise, and both are got",
+  async () => {
+    await putBothWays("ida");
+  },
+);
 
-(LONG ? test : test.skip)("[W211] objects in fixed chunks are got also from a new index", async () => {
+inLongRun("[W211] objects in fixed chunks are got also from a new index", async () => {
   const { file, fixed, gotBy } = await putBothWays("ira");
   await other.stop();
   const meta = sandbox.path("data-other", "archive", "meta");
@@ -178,7 +181,7 @@ async function program(...args: string[]): Promise<Json> {
   return JSON.parse(stdout) as Json;
 }
 
-test("a program gets into a file, and copies a folder there and back; it is told how far that is", async () => {
+inLongRun("a program gets into a file, and copies a folder there and back; it is told how far that is", async () => {
   const folder = sandbox.makeFolder("program");
   mkdirSync(join(folder, "tree", "within"), { recursive: true });
   writeFileSync(join(folder, "tree", "a"), noise(200_000, 21));
@@ -230,7 +233,7 @@ test("what comes by a pipe is put, and is nowhere else afterwards; a pipe that b
   expect(readdirSync(join(ada.home, "spool"))).toEqual([]);
 });
 
-test("a copy from one volume of a server to another, and of an object, is the same file", async () => {
+inLongRun("a copy from one volume of a server to another, and of an object, is the same file", async () => {
   await logIn(ada, one, "data", "photos");
   const photos = urlOf(one, "photos");
   const file = local("between", noise(FILE_BYTES, 25));
@@ -263,40 +266,43 @@ test("a program puts a stream and gets it in order and out of order; what it end
   expect(readdirSync(join(ada.home, "spool"))).toEqual([]);
 });
 
-test("a copy to another server takes only what that lacks; back to a file, and within a volume, nothing moves twice", async () => {
-  const archived = Buffer.from(noise(FILE_BYTES, 2));
-  const edited = Buffer.concat([archived.subarray(0, 1_000_000), Buffer.from("new"), archived.subarray(1_000_000)]);
-  mkdirSync(sandbox.path("served", "docs", "plans"), { recursive: true });
-  writeFileSync(sandbox.path("served", "docs", "plans", "edited"), edited);
-  await onMount('until [ -s "$1/plans/edited" ]; do sleep 0.1; done', [drive]);
-  const archive = sandbox.makeFolder("archive");
-  await ada.mount(urlOf(other, "archive"), archive);
-  await ada.ask(["cp", local("archived", archived), `${archive}/old`]);
-  const before = [await moved(drive), await moved(archive)];
-  expect(await ada.ask(["cp", "-r", `${drive}/plans`, `${urlOf(other, "archive")}/plans`])).toMatchObject({
-    files: 1,
-    folders: 1,
-    bytes: edited.length,
-    skipped: [],
-  });
-  expect(await onMount('sha256sum < "$1/plans/edited"', [archive])).toContain(
-    createHash("sha256").update(edited).digest("hex"),
-  );
-  const after = [await moved(drive), await moved(archive)];
-  // The chunk of the edit, or some around it: of the source they are fetched, to the target they are sent.
-  expect((after[0]?.received ?? 0) - (before[0]?.received ?? 0)).toBeLessThan(300_000);
-  expect((after[1]?.sent ?? 0) - (before[1]?.sent ?? 0)).toBeLessThan(300_000);
+inLongRun(
+  "a copy to another server takes only what that lacks; back to a file, and within a volume, nothing moves twice",
+  async () => {
+    const archived = Buffer.from(noise(FILE_BYTES, 2));
+    const edited = Buffer.concat([archived.subarray(0, 1_000_000), Buffer.from("new"), archived.subarray(1_000_000)]);
+    mkdirSync(sandbox.path("served", "docs", "plans"), { recursive: true });
+    writeFileSync(sandbox.path("served", "docs", "plans", "edited"), edited);
+    await onMount('until [ -s "$1/plans/edited" ]; do sleep 0.1; done', [drive]);
+    const archive = sandbox.makeFolder("archive");
+    await ada.mount(urlOf(other, "archive"), archive);
+    await ada.ask(["cp", local("archived", archived), `${archive}/old`]);
+    const before = [await moved(drive), await moved(archive)];
+    expect(await ada.ask(["cp", "-r", `${drive}/plans`, `${urlOf(other, "archive")}/plans`])).toMatchObject({
+      files: 1,
+      folders: 1,
+      bytes: edited.length,
+      skipped: [],
+    });
+    expect(await onMount('sha256sum < "$1/plans/edited"', [archive])).toContain(
+      createHash("sha256").update(edited).digest("hex"),
+    );
+    const after = [await moved(drive), await moved(archive)];
+    // The chunk of the edit, or some around it: of the source they are fetched, to the target they are sent.
+    expect((after[0]?.received ?? 0) - (before[0]?.received ?? 0)).toBeLessThan(300_000);
+    expect((after[1]?.sent ?? 0) - (before[1]?.sent ?? 0)).toBeLessThan(300_000);
 
-  await ada.ask(["cp", `${archive}/plans/edited`, `${archive}/again`]);
-  expect((await moved(archive)).sent).toBe(after[1]?.sent);
-  await ada.ask(["cp", `${archive}/again`, local("back")]);
-  expect(Buffer.compare(readFileSync(local("back")), edited)).toBe(0);
-  expect(await refused(ada, "cp", `${drive}/plans`, `${drive}/plans`)).toBe("IsFolder");
-  expect(await refused(ada, "cp", "-r", drive, `${drive}/plans`)).toBe("Invalid");
-  expect(await refused(ada, "cp", `${drive}/nothing`, local("x"))).toBe("NotFound");
-});
+    await ada.ask(["cp", `${archive}/plans/edited`, `${archive}/again`]);
+    expect((await moved(archive)).sent).toBe(after[1]?.sent);
+    await ada.ask(["cp", `${archive}/again`, local("back")]);
+    expect(Buffer.compare(readFileSync(local("back")), edited)).toBe(0);
+    expect(await refused(ada, "cp", `${drive}/plans`, `${drive}/plans`)).toBe("IsFolder");
+    expect(await refused(ada, "cp", "-r", drive, `${drive}/plans`)).toBe("Invalid");
+    expect(await refused(ada, "cp", `${drive}/nothing`, local("x"))).toBe("NotFound");
+  },
+);
 
-(LONG ? test : test.skip)(
+inLongRun(
   "a put goes on after its line broke, and sends little twice; one that is ended in the middle leaves nothing",
   async () => {
     const link = await sandbox.startEmulator(one.port, { upBitsPerSecond: 24e6, downBitsPerSecond: 24e6, rttMs: 20 });

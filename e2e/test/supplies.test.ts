@@ -22,7 +22,7 @@ const FILE_BYTES = 6 * MB;
 /** Recipes, listings and leases: a twentieth of what is read, at the most. */
 const LITTLE_BYTES = FILE_BYTES / 20;
 const READY_MS = 30_000;
-const LONG = process.env["RUNNEL_LONG"] === "1";
+const inLongRun = process.env["RUNNEL_LONG"] === "1" ? test : test.skip;
 
 let sandbox: Sandbox;
 let served: string;
@@ -125,7 +125,7 @@ async function savedOf(device: Device, origin: "oldFolder" | "stick"): Promise<n
   return Math.max(0, ...found);
 }
 
-test("a stick brings what the line is spared, and one that is pulled out loses nothing", async () => {
+inLongRun("a stick brings what the line is spared, and one that is pulled out loses nothing", async () => {
   writeFileSync(join(served, "film.bin"), noise(FILE_BYTES, 3));
   writeFileSync(join(served, "notes.txt"), "some notes ".repeat(1000));
   const office = await deviceBehindLine("office");
@@ -168,49 +168,46 @@ test("a stick brings what the line is spared, and one that is pulled out loses n
   await mustRun("umount", [stick.folder]);
 });
 
-(LONG ? test : test.skip)(
-  "of what a stick holds only what is new goes onto the next; a full one is named",
-  async () => {
-    writeFileSync(join(served, "film.bin"), noise(FILE_BYTES, 3));
-    const office = await deviceBehindLine("office");
-    const stick = sandbox.makeFolder("stick");
-    await office.device.ask(["carry", "out", stick, office.drive]);
-    // The other side says on it what it holds now.
-    const home = await deviceBehindLine("home");
-    await home.device.ask(["carry", "in", stick]);
+inLongRun("of what a stick holds only what is new goes onto the next; a full one is named", async () => {
+  writeFileSync(join(served, "film.bin"), noise(FILE_BYTES, 3));
+  const office = await deviceBehindLine("office");
+  const stick = sandbox.makeFolder("stick");
+  await office.device.ask(["carry", "out", stick, office.drive]);
+  // The other side says on it what it holds now.
+  const home = await deviceBehindLine("home");
+  await home.device.ask(["carry", "in", stick]);
 
-    writeFileSync(join(served, "film.bin"), Buffer.concat([noise(FILE_BYTES, 3), noise(100_000, 4)]));
-    await waitFor(
-      async () => (await onMount('stat -c %s "$1/film.bin"', [office.drive])).trim() === String(FILE_BYTES + 100_000),
-      READY_MS,
-      "the longer film",
-    );
-    const next = await SmallDisk.make(sandbox, "next");
-    await mustRun("cp", ["-r", join(stick, "runnel-carry"), next.folder]);
-    await mustRun("bash", ["-c", 'rm "$1"/runnel-carry/packs/*', "bash", next.folder]);
-    const second = (await office.device.ask(["carry", "out", next.folder, join(office.drive, "film.bin")])) as {
-      carried: { writtenBytes: number };
-    };
-    expect(second.carried.writtenBytes).toBeGreaterThan(90_000);
-    expect(second.carried.writtenBytes).toBeLessThan(400_000);
+  writeFileSync(join(served, "film.bin"), Buffer.concat([noise(FILE_BYTES, 3), noise(100_000, 4)]));
+  await waitFor(
+    async () => (await onMount('stat -c %s "$1/film.bin"', [office.drive])).trim() === String(FILE_BYTES + 100_000),
+    READY_MS,
+    "the longer film",
+  );
+  const next = await SmallDisk.make(sandbox, "next");
+  await mustRun("cp", ["-r", join(stick, "runnel-carry"), next.folder]);
+  await mustRun("bash", ["-c", 'rm "$1"/runnel-carry/packs/*', "bash", next.folder]);
+  const second = (await office.device.ask(["carry", "out", next.folder, join(office.drive, "film.bin")])) as {
+    carried: { writtenBytes: number };
+  };
+  expect(second.carried.writtenBytes).toBeGreaterThan(90_000);
+  expect(second.carried.writtenBytes).toBeLessThan(400_000);
 
-    // A full stick is named, and whole as far as it goes.
-    await next.fill(2_000);
-    writeFileSync(join(served, "large.bin"), noise(FILE_BYTES, 5));
-    await waitFor(
-      () => onMount('test -s "$1/large.bin" && echo', [office.drive]).then(Boolean, () => false),
-      READY_MS,
-      "it",
-    );
-    const full = await office.device.runnel(["carry", "out", next.folder, join(office.drive, "large.bin"), "--json"]);
-    expect([full.code, JSON.parse(full.stdout)]).toMatchObject([1, { error: { kind: "NoSpace" } }]);
-    const packs = readdirSync(join(next.folder, "runnel-carry/packs"));
-    expect(packs.filter((name) => name.endsWith(".pack"))).toHaveLength(packs.length / 2);
-    await mustRun("umount", [next.folder]);
-  },
-);
+  // A full stick is named, and whole as far as it goes.
+  await next.fill(2_000);
+  writeFileSync(join(served, "large.bin"), noise(FILE_BYTES, 5));
+  await waitFor(
+    () => onMount('test -s "$1/large.bin" && echo', [office.drive]).then(Boolean, () => false),
+    READY_MS,
+    "it",
+  );
+  const full = await office.device.runnel(["carry", "out", next.folder, join(office.drive, "large.bin"), "--json"]);
+  expect([full.code, JSON.parse(full.stdout)]).toMatchObject([1, { error: { kind: "NoSpace" } }]);
+  const packs = readdirSync(join(next.folder, "runnel-carry/packs"));
+  expect(packs.filter((name) => name.endsWith(".pack"))).toHaveLength(packs.length / 2);
+  await mustRun("umount", [next.folder]);
+});
 
-(LONG ? test : test.skip)(
+inLongRun(
   "[W211] an object in fixed chunks comes from a stick, and is not sent to a server that has that beside it",
   async () => {
     const office = await deviceBehindLine("office");
@@ -247,7 +244,7 @@ test("a stick brings what the line is spared, and one that is pulled out loses n
   },
 );
 
-test("[W210] what a server has in an old folder, or on a stick, is not sent to it", async () => {
+inLongRun("[W210] what a server has in an old folder, or on a stick, is not sent to it", async () => {
   const bytes = noise(FILE_BYTES, 6);
   writeFileSync(join(served, "film.bin"), bytes);
   const office = await deviceBehindLine("office");
@@ -280,7 +277,7 @@ test("[W210] what a server has in an old folder, or on a stick, is not sent to i
 });
 
 // A close takes ten seconds to fail in mode sync.
-test.each(LONG ? ["sync", "async"] : ["async"])(
+inLongRun.each(["sync", "async"])(
   "a save that cannot be sent (mode %s) goes on a stick, and does not cross the line once the server has that",
   async (mode) => {
     writeFileSync(join(served, "film.bin"), "a beginning");
@@ -333,7 +330,7 @@ describe.each([
   ["pulled out", true],
   ["unmounted by force", false],
 ])("a stick that is %s while it is written", (_what, isPulledOut) => {
-  (LONG ? test : test.skip)("[F220] is whole as far as it goes, and takes the rest the next time", async () => {
+  inLongRun("[F220] is whole as far as it goes, and takes the rest the next time", async () => {
     const names = Array.from({ length: 8 }, (_, at) => `part-${at}.bin`);
     for (const [at, name] of names.entries()) writeFileSync(join(served, name), noise(MB, 20 + at));
     const office = await deviceBehindLine("office", { downBitsPerSecond: 12e6 });

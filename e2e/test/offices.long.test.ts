@@ -22,7 +22,6 @@ import {
   watchMemory,
 } from "../src/harness/index.ts";
 
-const LONG = process.env["RUNNEL_LONG"] === "1";
 const SIZE_BYTES = 4 * 1024 * 1024;
 /** Recipe, the beginning of a file, and what is said around it. */
 const LITTLE_BYTES = SIZE_BYTES / 10;
@@ -166,7 +165,7 @@ async function whileAttacked(attack: string, { device }: Seat, work: () => Promi
   return peakMb - beforeMb;
 }
 
-(LONG ? test : test.skip).each([
+test.each([
   ["who send messages that grow", "unauthenticated", "three"],
   ["who say nothing", "silence", "four"],
 ])(
