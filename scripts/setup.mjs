@@ -77,8 +77,8 @@ function nameOf({ command, module, library }) {
 }
 
 /**
- * Installs what set-up itself needs, and begins with the others, beside all else: they take as long as npm's packages.
- * @returns undefined when they are there.
+ * Installs what set-up itself needs, and begins with the others, beside all else. @returns undefined when they are
+ * there.
  */
 function beginSystemPackages() {
   if (isDebian()) {
@@ -92,8 +92,9 @@ function beginSystemPackages() {
       stop(error.message);
     }
     if (others.length === 0) return undefined;
-    const call = `installDebianPackages(${JSON.stringify(others)})`;
-    return beside("system-packages.mjs", call, () => stop("Set-up stopped: a message of apt-get stands above."));
+    return beside("system-packages.mjs", "installDebianPackages", [others], () =>
+      stop("Set-up stopped: a message of apt-get stands above."),
+    );
   }
   const missing = SYSTEM_PACKAGES.filter(isMissingElsewhere);
   if (missing.length === 0) return;
@@ -165,9 +166,9 @@ function ensureNode() {
   return process.execPath;
 }
 
-/** Does a call of a module of this folder beside all else. */
-function beside(module, call, onFailure) {
-  const script = `import { ${call.slice(0, call.indexOf("("))} } from "./scripts/${module}"; ${call};`;
+/** Calls a function of a module of this folder, beside all else. */
+function beside(module, name, args, onFailure) {
+  const script = `import { ${name} } from "./scripts/${module}"; ${name}(...${JSON.stringify(args)});`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", script], { cwd: ROOT, stdio: "inherit" });
   return once(child, "close").then(([status]) => {
     if (status !== 0) onFailure();
@@ -181,7 +182,7 @@ function beside(module, call, onFailure) {
 function beginElectron() {
   const isWanted = isForTests && process.platform === "linux" && process.arch === "x64";
   if (!isWanted || testElectron() !== undefined) return undefined;
-  return beside("tools.mjs", "ensureTestElectron()", () =>
+  return beside("tools.mjs", "ensureTestElectron", [], () =>
     console.error("Electron was not fetched: the tests of the desktop app are skipped."),
   );
 }

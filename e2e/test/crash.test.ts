@@ -1,6 +1,6 @@
 // Processes killed at every change that they make to a disk, while programs work on the drive: what the programs were
 // told is there, in the folder, on the drive mounted again and on a second one, and nothing is mixed. Real processes;
-// an ordinary run stops at some of the changes, a long one at several times as many.
+// an ordinary run stops at some of the changes, a long one at several times as many, and server and agent at once.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,8 +15,9 @@ import { mountsBelow } from "../src/harness/cleanup/mounts.ts";
 
 const CLOSE_GUARD = fileURLToPath(new URL("../src/crash/close-guard.ts", import.meta.url));
 const LONG = process.env["RUNNEL_LONG"] === "1";
-/** Changes from one stop to the next, and in a long run: there are thousands, and each stop takes seconds. */
-const STRIDES = { server: [281, 36], agent: [151, 4], both: [151, 15] } as const;
+/** Changes from one stop to the next: there are thousands, and each stop takes seconds. */
+const STRIDES = { server: LONG ? 36 : 281, agent: LONG ? 4 : 151, both: 15 };
+const inLongRun = LONG ? test : test.skip;
 const ROUNDS_MS = LONG ? 3_600_000 : 300_000;
 /** Time that a guard takes at the most, on a machine with much else to do. */
 const GUARD_MS = 2_000;
@@ -64,13 +65,9 @@ const agent: Victim = {
  * Rounds of work, in each of which the victim stops once, at a later change each time, until a round ends before its
  * stop. `meanwhile` is done once the victim has gone. Returns how many rounds were cut.
  */
-async function rounds(
-  victim: Victim,
-  [usual, long]: (typeof STRIDES)[keyof typeof STRIDES],
-  meanwhile: (work: Work) => Promise<void>,
-): Promise<number> {
+async function rounds(victim: Victim, stride: number, meanwhile: (work: Work) => Promise<void>): Promise<number> {
   const stopAt = (round: number): Stop => ({
-    at: 1 + round * (LONG ? long : usual),
+    at: 1 + round * stride,
     isTorn: round % 3 === 0,
   });
   await victim.kill();
@@ -126,7 +123,6 @@ describe("killed at its n-th change to the disk", () => {
     ROUNDS_MS,
   );
 
-  const inLongRun = LONG ? test : test.skip;
   inLongRun.each<Mode>(["sync", "async"])(
     "a server takes the agent, in mode %s, along, and all that was saved is there",
     async (mode) => {
