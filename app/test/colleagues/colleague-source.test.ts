@@ -1,10 +1,18 @@
 // Colleagues as a source of chunks: who has some of it brings that, who lies is asked no more, and what nobody has is
 // given back.
+import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import type { ChunkRun } from "../../src/agent/transfer/sources/chunk-source.ts";
+import type { ChunkRun, ChunkSpan } from "../../src/agent/transfer/sources/chunk-source.ts";
+import { MemoryChunks } from "../../src/agent/transfer/sources/memory-chunks.ts";
 import { indexesOf } from "@runnel/shared";
 import { Offer, type ReadRun } from "../../src/agent/colleagues/offer.ts";
-import { all, runOf, sourceContract, wholeContent } from "../transfer/sources/chunk-source-contract.ts";
+import {
+  type WholeContent,
+  all,
+  runOf,
+  sourceContract,
+  wholeContent,
+} from "../transfer/sources/chunk-source-contract.ts";
 import { Office, type Seat } from "./office-rig.ts";
 
 sourceContract(
@@ -39,6 +47,23 @@ async function got(
     if (run.isGivenUp !== true) expect(Buffer.compare(run.bytes, runOf(content, run).bytes)).toBe(0);
   }
   return { came, givenUp };
+}
+
+/** The server over a line that takes half a second for each chunk. */
+class SlowServer extends MemoryChunks {
+  readonly #content: WholeContent;
+
+  constructor(content: WholeContent) {
+    super("server", "the server");
+    this.#content = content;
+  }
+
+  override async *get(_: WholeContent, spans: ChunkSpan[], signal: AbortSignal): AsyncGenerator<ChunkRun> {
+    for (const from of indexesOf(spans)) {
+      await setTimeout(500, undefined, { signal });
+      yield runOf(this.#content, { from, count: 1 });
+    }
+  }
 }
 
 describe("colleagues as a source", () => {
@@ -152,6 +177,44 @@ describe("colleagues as a source", () => {
     }
     expect(desk.said).toEqual([`The colleague "stalled" stalls: others are asked.`]);
   }, 30_000);
+
+  test("[W198] of whom one stalls: who it is is said, the others go on being asked, and the server is not for long", async () => {
+    const content = await wholeContent(1, 3_000_000);
+    const [stalled, desk] = [await office.seat("stalled"), await office.seat("desk")];
+    const honest = await office.seat("honest");
+    for (const seat of [stalled, honest]) await seat.keep(content);
+    const { read } = Offer.prototype;
+    const { cache } = stalled;
+    Offer.prototype.read = async function* (this: Offer, ...asked): AsyncGenerator<ReadRun> {
+      if (this.isOf(cache)) await new Promise(() => undefined);
+      yield* read.apply(this, asked);
+    };
+    /** Brings all; the server is slower than anybody. */
+    async function brought(): Promise<Map<string, number>> {
+      const bytes = new Map<string, number>();
+      await desk.sources.bring({
+        content,
+        spans: all(content),
+        isWaitedFor: true,
+        server: new SlowServer(content),
+        signal: new AbortController().signal,
+        take: async (run, { kind }) => void bytes.set(kind, (bytes.get(kind) ?? 0) + run.bytes.length),
+      });
+      return bytes;
+    }
+    try {
+      // Both are asked at once, unless one brings all before.
+      for (let round = 0; round < 20 && desk.said.length === 0; round++) {
+        const bytes = await brought();
+        expect([...bytes.values()].reduce((sum, some) => sum + some)).toBe(content.sizeBytes);
+        expect(bytes.get("server") ?? 0).toBeLessThan(content.sizeBytes / 2);
+      }
+    } finally {
+      Offer.prototype.read = read;
+    }
+    expect(desk.said).toEqual([`The colleague "stalled" stalls: others are asked.`]);
+    expect(desk.sources.mayHave(content.sizeBytes)).toBe(true);
+  }, 60_000);
 
   test("[W195] stop in the middle when nobody wants more", async () => {
     const content = await wholeContent(1);

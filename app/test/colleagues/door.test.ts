@@ -9,6 +9,7 @@ import {
   RealClock,
   type RunnelError,
   TicketKey,
+  sleep,
   wallMs,
 } from "@runnel/shared";
 import { inlineExecutor } from "@runnel/native";
@@ -126,11 +127,17 @@ describe("whoever has a ticket", () => {
     const strange = new TicketKey().sign({ epoch: EPOCH, version: content.version, key, untilMs });
     await expect(ask(strange)).rejects.toMatchObject(DENIED);
     await expect(ask(new Uint8Array(10))).rejects.toMatchObject(DENIED);
-    const other = await wholeContent(3);
+    const { ticketKey } = office.server;
+    const elsewhere = ticketKey.sign({ epoch: "f".repeat(32), version: content.version, key, untilMs });
+    await expect(ask(elsewhere)).rejects.toMatchObject(DENIED);
+    expect(await ask(ticketKey.sign({ epoch: EPOCH, version: content.version, key, untilMs }))).toBeGreaterThan(0);
+    const other = await wholeContent(3, 400_000);
     await given(laptop).keep({ ...other, version: { node: 8, seq: 1 } });
-    const [wanted] = [[[0, other.recipe.lengths.length]] as [number, number][]];
     // The ticket names the version: what comes is that one's.
-    expect(await ask(await ticketOf(given(desk)), wanted)).toBeLessThanOrEqual(content.sizeBytes);
+    const ofOther = ticketKey.sign({ epoch: EPOCH, version: { node: 8, seq: 1 }, key, untilMs });
+    const wanted: [number, number][] = [[0, content.recipe.lengths.length]];
+    expect(await ask(ofOther, wanted)).toBe(other.sizeBytes);
+    expect(await ask(await ticketOf(given(desk)), wanted)).toBe(content.sizeBytes);
   });
 
   test("[W199] is cut off, and let in no more, when its device has lost its right", async () => {
@@ -157,6 +164,27 @@ describe("whoever has a ticket", () => {
     const { port } = given(desk);
     await given(desk).follow();
     expect(await isListening(port)).toBe(false);
+  });
+
+  test("[W198] gets nothing of a folder that is paused, of which the server is told nothing either", async () => {
+    const ticket = await ticketOf(given(desk));
+    const { ask } = await greeted(given(desk), given(laptop));
+    const located = (): Promise<unknown[]> =>
+      given(desk).colleagues.source.locate(content, all(content), new AbortController().signal);
+    expect(await located()).toHaveLength(1);
+    given(laptop).paused.add(content.version.node);
+    given(laptop).colleagues.pausesChanged();
+    await expect(ask(ticket)).rejects.toMatchObject(DENIED);
+    given(desk).colleagues.source.disconnected();
+    const isSaid = async (): Promise<boolean> => {
+      given(desk).colleagues.source.disconnected();
+      return (await located()).length > 0;
+    };
+    while (await isSaid()) await sleep(clock, 20);
+    given(laptop).paused.clear();
+    given(laptop).colleagues.pausesChanged();
+    while (!(await isSaid())) await sleep(clock, 20);
+    expect(await ask(ticket)).toBeGreaterThan(0);
   });
 
   test("[limit colleagueRequests] [W198] has eight requests answered at a time", async () => {

@@ -32,7 +32,7 @@ export class FakeServer {
   locates = 0;
   readonly #clock: Clock;
   readonly #epoch: string;
-  readonly #key = new TicketKey();
+  readonly ticketKey = new TicketKey();
   readonly #members = new Map<Listener, Member>();
 
   constructor(clock: Clock, epoch: string) {
@@ -49,7 +49,7 @@ export class FakeServer {
     for (const [{ node }, spans] of has) member.has.set(node, spansFrom(spans));
     for (const each of this.#members.keys()) each.colleagues(this.#othersOf(each).length > 0);
     return {
-      ticketKey: this.#key.publicKey,
+      ticketKey: this.ticketKey.publicKey,
       nowMs: wallMs(this.#clock),
       others: this.#othersOf(listener).length,
     };
@@ -68,7 +68,7 @@ export class FakeServer {
     const untilMs = wallMs(this.#clock) + TIMING.ticketMs;
     const hinted = spansFrom(holders.flatMap(({ has }) => has));
     return {
-      ticket: this.#key.sign({ epoch: this.#epoch, version, key, untilMs }),
+      ticket: this.ticketKey.sign({ epoch: this.#epoch, version, key, untilMs }),
       colleagues: holders.map(({ name, member: { number, place } }) => ({
         member: number,
         name,

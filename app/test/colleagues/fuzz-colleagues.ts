@@ -67,7 +67,7 @@ export async function incomingColleagues(): Promise<FuzzTarget> {
   await cache.write(content, 0, bytes);
   const signer = new TicketKey(new Uint8Array(32).fill(1));
   const limit = new UploadLimit(clock, () => undefined);
-  const offer = new Offer({ cache, clock, executor, limit, isOpen: () => true });
+  const offer = new Offer({ cache, clock, executor, limit, isOpen: () => true, isPaused: () => false });
   offer.trust(EPOCH, signer.publicKey, wallMs(clock));
   const ticket = new Uint8Array(signer.sign({ epoch: EPOCH, version, key: KEY, untilMs: wallMs(clock) + 1e9 }));
   const hello = frameOf(FRAME.call, 1, ["hello", { protocol: PROTOCOL_VERSION, software: "a" }]);

@@ -54,6 +54,7 @@ beforeEach(async () => {
     executor,
     limit: new UploadLimit(clock, () => undefined),
     isOpen: () => !isPaused,
+    isPaused: () => false,
   });
   ticketKey = new TicketKey();
   offer.trust(EPOCH, ticketKey.publicKey, wallMs(clock));

@@ -54,6 +54,8 @@ export class Seat {
   readonly sources: Sources;
   readonly settings: SeatSettings;
   isSuspended = false;
+  /** Nodes that lie in paused folders. */
+  readonly paused = new Set<number>();
   isConnected = true;
   readonly #office: Office;
   /** The port that was announced last. */
@@ -90,6 +92,7 @@ export class Seat {
       session: this.session,
       sources: this.sources,
       device: this.device,
+      pauses: { isPaused: (nodes) => nodes.some((node) => this.paused.has(node)) },
       epoch: () => EPOCH,
       software: "Runnel",
       log,

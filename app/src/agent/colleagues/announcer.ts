@@ -60,8 +60,16 @@ export class Announcer {
   /** Says where this drive is, and all that it has. */
   async announce(place: Place): Promise<void> {
     if (!this.canAnnounce) return;
-    const has = place.port === 0 ? [] : this.#deps.cache.lately(LIMITS.announcedAtOnce, LIMITS.smallFileBytes);
-    await this.#say(has, place);
+    await this.#say(place.port === 0 ? [] : this.#lately(), place);
+  }
+
+  /** Says soon, of all that it has, what others may have. */
+  again(): void {
+    for (const { id } of this.#lately()) this.stored(id);
+  }
+
+  #lately(): CachedContent[] {
+    return this.#deps.cache.lately(LIMITS.announcedAtOnce, LIMITS.smallFileBytes);
   }
 
   /** Some of a content has come. */

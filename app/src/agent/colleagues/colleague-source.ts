@@ -84,6 +84,8 @@ export class ColleagueSource implements ChunkSource {
   readonly name = "colleagues";
   /** Nothing wrong gets out of here. */
   readonly mayRot = false;
+  /** Whoever stalls is given up by then, and others are asked. */
+  readonly patienceMs = 2 * STALL_MS;
   readonly #deps: ColleagueSourceDeps;
   readonly #tickets = new RecentMap<string, { ticket: Uint8Array; untilMs: number }>(TICKETS_MAX);
   /** Colleagues by the numbers that the server says on this connection. */
@@ -367,7 +369,11 @@ class Round {
     this.#busy.delete(key);
     this.#asked = withoutSpans(this.#asked, wanted);
     this.#left = withoutSpans(this.#left, spansFrom(came));
-    if (countOf(came) < countOf(wanted)) this.#deps.forget();
+    if (countOf(came) < countOf(wanted)) {
+      this.#deps.forget();
+      // Another one is asked now, which takes its time.
+      await this.#deps.say(ON_ITS_WAY);
+    }
     if (countOf(came) > 0) this.#movedMs = this.#clock.bootMs();
   }
 

@@ -5,6 +5,7 @@ import { type Clock, type Dialer, type Executor, isRunnelError } from "@runnel/s
 import type { Cache } from "../cache/cache.ts";
 import type { Following, LineCost } from "../control/host/line-cost/line-cost.ts";
 import type { MountSettings } from "../mount.ts";
+import type { Passages } from "../pauses/passages.ts";
 import type { Sources } from "../transfer/sources/sources.ts";
 import type { Session } from "../wire/session.ts";
 import { Announcer, type Place } from "./announcer.ts";
@@ -36,6 +37,8 @@ export interface ColleaguesDeps {
   executor: Executor;
   session: Pick<Session, "inBackground" | "isConnected" | "isSuspended" | "features">;
   sources: Sources;
+  /** What lies in a paused folder is neither said to be here nor given away. */
+  pauses: Pick<Passages, "isPaused">;
   /** Left out where there is no such device: there are no colleagues then. */
   device?: DeviceAtHome;
   epoch(): string;
@@ -60,7 +63,12 @@ export class Colleagues {
     this.#deps = deps;
     const { settings, clock } = deps;
     const limit = new UploadLimit(clock, () => settings.colleaguesUpBytes);
-    this.offer = new Offer({ ...deps, limit, isOpen: () => this.#isOn });
+    this.offer = new Offer({
+      ...deps,
+      limit,
+      isOpen: () => this.#isOn,
+      isPaused: (node) => deps.pauses.isPaused([node]),
+    });
     this.#announcer = new Announcer({
       ...deps,
       spansOf: (content) => this.offer.spansOf(content),
@@ -115,6 +123,11 @@ export class Colleagues {
   /** Some of a content has come. */
   stored(id: number): void {
     this.#announcer.stored(id);
+  }
+
+  /** Folders are paused, or no more: the server is told what of them others may have. */
+  pausesChanged(): void {
+    this.#announcer.again();
   }
 
   /** The server says that a device has lost its right. */

@@ -26,6 +26,8 @@ export interface OfferDeps {
   limit: UploadLimit;
   /** Nothing is given away while it says no: the drive is paused, or has no server whose word counts. */
   isOpen(): boolean;
+  /** Nothing of what lies in a paused folder is given away. */
+  isPaused(node: number): boolean;
 }
 
 /** Chunks that follow one another, read and digested. */
@@ -84,17 +86,18 @@ export class Offer {
     return read;
   }
 
-  /** @throws Denied when its time is over, or its device was shut out. */
-  mustBeGood({ key, untilMs }: Ticket): void {
-    if (!this.#deps.isOpen()) throw ticketDenied("Nothing is given away here now.");
+  /** @throws Denied when its time is over, its device was shut out, or what it is for is paused here. */
+  mustBeGood({ key, version, untilMs }: Ticket): void {
+    const { isOpen, isPaused } = this.#deps;
+    if (!isOpen() || isPaused(version.node)) throw ticketDenied("Nothing is given away here now.");
     if (this.#shutOut.has(textOf(key))) throw ticketDenied("The device has lost its right.");
     if (untilMs <= this.#deps.clock.bootMs() + this.#serverMs) throw ticketDenied("The time of the ticket is over.");
   }
 
-  /** Lists the chunks of a content that are here, verified or not. */
+  /** Lists the chunks of a content that are here, verified or not, and not paused. */
   spansOf(content: CachedContent): ChunkSpan[] {
-    const { recipe, sizeBytes } = content;
-    if (recipe === undefined) return [];
+    const { recipe, sizeBytes, version } = content;
+    if (recipe === undefined || this.#deps.isPaused(version.node)) return [];
     const absent = this.#deps.cache.absent(content, { offset: 0, length: sizeBytes });
     const offsets = chunkOffsets(recipe);
     const spans: ChunkSpan[] = [];

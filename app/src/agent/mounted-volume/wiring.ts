@@ -115,6 +115,7 @@ export function wire(deps: MountDeps) {
       reading.readAhead.pausesChanged();
       writeBack.outbox.pausesChanged();
       pins.pausesChanged();
+      colleagues.pausesChanged();
       saving.unsent.replay().catch((error: unknown) => deps.log("Unsent changes could not be sent.", error));
     },
   });
@@ -205,7 +206,7 @@ export function wire(deps: MountDeps) {
   const answering = wireAnswering({ ...deps, ...connection, ...reading, ...saving, writeBack, likelyBases, problem });
   const folderList = new FolderList({ ...deps, pins, pauses });
   const { session, watch } = connection;
-  const colleagues = new Colleagues({ ...deps, session, sources, problem, epoch: () => lifecycle.epoch });
+  const colleagues = new Colleagues({ ...deps, session, sources, problem, pauses, epoch: () => lifecycle.epoch });
   reading.transfer.downloads.onStored((id) => colleagues.stored(id));
   const drivePause = new DrivePause({ ...deps, session, happened });
   const conflicts = new Conflicts({

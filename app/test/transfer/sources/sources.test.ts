@@ -100,11 +100,11 @@ class Habitual implements ChunkSource {
 }
 
 /** Brings all; time passes until that ends. */
-async function bring(server: ChunkSource, signal = new AbortController().signal): Promise<void> {
+async function bring(server: ChunkSource, signal = new AbortController().signal, isWaitedFor = true): Promise<void> {
   const bringing = sources.bring({
     content,
     spans: all(content),
-    isWaitedFor: true,
+    isWaitedFor,
     server,
     signal,
     take: async (run, source) => {
@@ -170,6 +170,46 @@ describe("chunks come", () => {
     expect(taken.get("patient")).toEqual([0, 1, 2]);
     expect(server.asked).toEqual(chunks().slice(3));
     expect(dropped).toEqual([]);
+  });
+
+  describe("of a source that is slow", () => {
+    const SLOW = { delayMs: 1_500 };
+    const bytesOf = (indexes: readonly number[]): number =>
+      indexes.reduce((sum, index) => sum + (content.recipe.lengths[index] ?? 0), 0);
+
+    test("from the server, which borrows of it while somebody waits, the last of what it was asked for first", async () => {
+      sources.add(new Habitual("slow", SLOW));
+      const server = theServer({ delayMs: 10 });
+      await bring(server);
+      expect(everything()).toEqual(chunks());
+      // Some four chunks come before, and while the server shows that it is worth it.
+      expect(clock.bootMs()).toBeLessThan(8_000);
+      expect(taken.get("slow")?.at(0)).toBe(0);
+      expect(taken.get("the server")).toContain(chunks().length - 1);
+      expect(new Set(server.asked).size).toBe(server.asked.length);
+      expect(dropped).toEqual([]);
+    });
+
+    test("from it alone where the server is little faster, but for one try", async () => {
+      sources.add(new Habitual("slow", SLOW));
+      const server = theServer({ delayMs: 1_000 });
+      await bring(server);
+      expect(everything()).toEqual(chunks());
+      expect(server.asked.length).toBeGreaterThan(0);
+      expect(bytesOf(server.asked)).toBeLessThan(256 * 1024);
+    });
+
+    test("from it alone where nobody waits, or the server fails", async () => {
+      sources.add(new Habitual("slow", SLOW));
+      const server = theServer({ delayMs: 10 });
+      await bring(server, undefined, false);
+      expect(server.asked).toEqual([]);
+      begin();
+      sources.add(new Habitual("slow", SLOW));
+      await bring(theServer({ failsAt: chunks().length - 1 }));
+      expect(everything()).toEqual(chunks());
+      expect(taken.get("slow")).toEqual(expect.arrayContaining([0, 1, 2, 3, chunks().length - 1]));
+    });
   });
 
   test("without the server where others have all", async () => {
@@ -316,7 +356,7 @@ describe("what a program waits for, beside what is wanted in bulk,", () => {
 
   test.each([5, 30])("goes first at a slow source (%i chunks), and the rest goes on after it", async (count) => {
     content = await wholeContent(1, 9_000_000);
-    const [disk, server] = [new Disk("disk"), theServer()];
+    const [disk, server] = [new Disk("disk"), theServer({ has: () => false })];
     sources.add(disk);
     const last = content.recipe.lengths.length;
     const bulk = bringOf([{ from: 0, count: last - count }], false, server);
@@ -331,7 +371,7 @@ describe("what a program waits for, beside what is wanted in bulk,", () => {
     expect(bulk.isOver()).toBe(true);
     await Promise.all([bulk.done, waited.done]);
     // Whoever is held is not late.
-    expect([dropped, server.asked]).toEqual([[], []]);
+    expect(dropped).toEqual([]);
     expect(disk.brought.toSorted((one, other) => one - other)).toEqual(chunks());
     expect(clock.pendingTimers).toBe(0);
   });

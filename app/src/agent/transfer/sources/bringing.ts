@@ -1,8 +1,9 @@
 // Brings chunks of one content from several sources at a time (DOT §4.3: multi-path). The cheapest that has a chunk is
-// asked for it; what is late is asked for elsewhere, too, and the first that comes counts. Nobody is believed: each
-// chunk is digested.
+// asked for it; what is late is asked for elsewhere, too, and the first that comes counts. Of one that is slow, the
+// dearest source borrows while somebody waits. Nobody is believed: each chunk is digested.
 import type { Clock, Executor, Timer } from "@runnel/shared";
 import { chunkOffsets, commonSpans, indexesOf, joinIndexes, sliceRecipe, spansFrom, wrongIn } from "@runnel/shared";
+import { Borrowing } from "./borrowing.ts";
 import { COSTS, type ChunkRun, type ChunkSource, type ChunkSpan, type WantedContent } from "./chunk-source.ts";
 
 /** Bytes that a source is asked for at once, and how often, so that it never waits for the next question. */
@@ -18,6 +19,8 @@ interface Wanted {
   content: WantedContent;
   spans: readonly ChunkSpan[];
   take: Take;
+  /** A program waits for it. */
+  isWaitedFor: boolean;
   signal: AbortSignal;
 }
 
@@ -30,13 +33,24 @@ interface BringingDeps {
   lateMs(): number;
 }
 
+/** Question to a source that is not answered yet, and the places of what it is for. */
+interface Question {
+  places: readonly number[];
+  sinceMs: number;
+}
+
 /** A source at work. */
 interface Lane {
   source: ChunkSource;
   bit: number;
-  /** Questions that are not answered yet. */
-  asked: number;
+  /** The oldest first. */
+  asked: Set<Question>;
   isLocating: boolean;
+  /** When it was asked first, and what it has brought since. */
+  beganMs: number;
+  broughtBytes: number;
+  /** When it said last that what it was asked for is on its way. */
+  saidMs: number;
   /** When it was asked or brought something last. */
   sinceMs: number;
   isLate: boolean;
@@ -59,6 +73,7 @@ export class Bringing {
   readonly #has: Uint32Array;
   readonly #askedOf: Uint32Array;
   readonly #isTaken: Uint8Array;
+  readonly #borrowing = new Borrowing();
   readonly #ended = new AbortController();
   readonly #finish: { resolve(): void; reject(error: unknown): void };
   /** Chunks that are not stored yet, and runs that are being stored. */
@@ -82,7 +97,10 @@ export class Bringing {
     this.#lanes = [...sources.slice(0, -1).slice(0, SOURCES_MAX), ...sources.slice(-1)].map((source, number) => ({
       source,
       bit: 1 << number,
-      asked: 0,
+      asked: new Set(),
+      beganMs: sinceMs,
+      broughtBytes: 0,
+      saidMs: -Infinity,
       isLocating: number < Math.min(sources.length - 1, SOURCES_MAX),
       sinceMs,
       isLate: false,
@@ -124,36 +142,81 @@ export class Bringing {
     if (this.#left === 0) return this.#end();
     this.#noteLate();
     for (const lane of this.#lanes) {
-      while (!lane.isOver && !lane.isLocating && lane.asked < PIECES_AT_ONCE) {
+      while (!lane.isOver && !lane.isLocating && lane.asked.size < PIECES_AT_ONCE) {
         const places = this.#pieceFor(lane);
         if (places.length === 0) break;
         void this.#ask(lane, places);
       }
     }
+    const borrowed = this.#borrowed();
+    if (borrowed !== undefined) void this.#ask(borrowed.borrower, borrowed.places, borrowed.lender);
     // Late chunks are welcome, and not waited for.
-    const isBusy = this.#lanes.some(({ asked, isLocating, isLate }) => (asked > 0 || isLocating) && !isLate);
+    const isBusy = this.#lanes.some(({ asked, isLocating, isLate }) => (asked.size > 0 || isLocating) && !isLate);
     if (!isBusy && this.#storing === 0) return this.#end(this.#failure);
     this.#arm();
   }
 
   /** A source that says nothing for too long holds nobody up; what it brings after all is welcome. */
   #noteLate(): void {
-    const untilMs = this.#deps.clock.bootMs() - this.#deps.lateMs();
+    const nowMs = this.#deps.clock.bootMs();
     for (const lane of this.#lanes.slice(0, -1)) {
-      if (lane.isLate || lane.isOver || (lane.asked === 0 && !lane.isLocating) || lane.sinceMs > untilMs) continue;
+      if (lane.isLate || !isBusy(lane) || nowMs - lane.sinceMs < this.#patienceMs(lane)) continue;
       lane.isLate = true;
       this.#drop(lane.source, "does not answer", false);
     }
   }
 
+  #patienceMs({ source }: Lane): number {
+    return Math.max(this.#deps.lateMs(), source.patienceMs ?? 0);
+  }
+
   #arm(): void {
     this.#timer?.cancel();
-    const waits = this.#lanes.slice(0, -1).filter((lane) => !lane.isLate && !lane.isOver);
-    const busy = waits.filter(({ asked, isLocating }) => asked > 0 || isLocating).map(({ sinceMs }) => sinceMs);
     this.#timer = undefined;
+    const busy = this.#lanes.slice(0, -1).filter((lane) => !lane.isLate && isBusy(lane));
     if (busy.length === 0) return;
-    const delayMs = Math.min(...busy) + this.#deps.lateMs() - this.#deps.clock.bootMs();
-    this.#timer = this.#deps.clock.after(Math.max(1, delayMs), () => this.#step());
+    const nowMs = this.#deps.clock.bootMs();
+    const dues = busy.flatMap((lane) => {
+      const lateMs = lane.sinceMs + this.#patienceMs(lane);
+      const borrowedMs = this.#borrowedFromMs(lane);
+      return borrowedMs !== undefined && borrowedMs > nowMs ? [lateMs, borrowedMs] : [lateMs];
+    });
+    this.#timer = this.#deps.clock.after(Math.max(1, Math.min(...dues) - nowMs), () => this.#step());
+  }
+
+  /** @returns when what a source has not brought by then may be borrowed; undefined when it may not. */
+  #borrowedFromMs({ asked, saidMs }: Lane): number | undefined {
+    const [oldest] = asked;
+    if (oldest === undefined || !this.#wanted.isWaitedFor || this.#borrowing.bytesMax === 0) return undefined;
+    return Math.max(oldest.sinceMs, saidMs) + this.#deps.lateMs();
+  }
+
+  /**
+   * Finds what the dearest source, which has nothing to do, may bring in place of another one that is slow: the last of
+   * what that was asked for first, since it goes on with the first of it.
+   */
+  #borrowed(): { borrower: Lane; lender: Lane; places: number[] } | undefined {
+    const borrower = this.#lanes.at(-1);
+    if (borrower === undefined || borrower.isOver || borrower.asked.size > 0) return undefined;
+    const { lengths } = this.#wanted.content.recipe;
+    const nowMs = this.#deps.clock.bootMs();
+    for (const lender of this.#lanes.slice(0, -1)) {
+      const fromMs = this.#borrowedFromMs(lender);
+      if (lender.isLate || lender.isOver || fromMs === undefined || fromMs > nowMs) continue;
+      for (const { places: asked, sinceMs } of lender.asked) {
+        if (nowMs - sinceMs < this.#deps.lateMs()) break;
+        const places: number[] = [];
+        let bytes = 0;
+        for (const place of asked.toReversed()) {
+          if (this.#isTaken[place] === 1 || ((this.#has[place] ?? 0) & borrower.bit) === 0) continue;
+          if (bytes >= this.#borrowing.bytesMax) break;
+          places.unshift(place);
+          bytes += lengths[this.#order[place] ?? 0] ?? 0;
+        }
+        if (places.length > 0) return { borrower, lender, places };
+      }
+    }
+    return undefined;
   }
 
   /** Places of the chunks that a source is to bring next. The dearest gets all of its at once: a line has a delay. */
@@ -179,21 +242,27 @@ export class Bringing {
     return places;
   }
 
-  async #ask(lane: Lane, places: readonly number[]): Promise<void> {
-    const { source, bit } = lane;
+  /** `lender`: the source whose chunks these were to be. */
+  async #ask(lane: Lane, places: readonly number[], lender?: Lane): Promise<void> {
+    const { source, bit, broughtBytes: before } = lane;
     for (const place of places) this.#askedOf[place] = (this.#askedOf[place] ?? 0) | bit;
-    if (lane.asked++ === 0) lane.sinceMs = this.#deps.clock.bootMs();
+    const question = { places, sinceMs: this.#deps.clock.bootMs() };
+    if (lane.asked.size === 0) lane.sinceMs = question.sinceMs;
+    lane.asked.add(question);
     try {
       const spans = joinIndexes(places.map((place) => this.#order[place] ?? 0));
       const runs = source.get(this.#wanted.content, spans, this.#ended.signal)[Symbol.asyncIterator]();
       for (let next = await runs.next(); next.done !== true; next = await runs.next()) {
-        if (this.#isOver || lane.isOver) {
+        const nowMs = this.#deps.clock.bootMs();
+        lane.sinceMs = nowMs;
+        lane.isLate = false;
+        // Others may have brought all of it meanwhile.
+        if (this.#isOver || lane.isOver || places.every((place) => this.#isTaken[place] === 1)) {
           void runs.return?.().catch(() => undefined);
           break;
         }
-        lane.sinceMs = this.#deps.clock.bootMs();
-        lane.isLate = false;
-        await this.#take(lane, next.value);
+        if (next.value.count === 0) lane.saidMs = nowMs;
+        else await this.#take(lane, next.value);
       }
     } catch (error) {
       if (this.#isOver) return;
@@ -201,7 +270,12 @@ export class Bringing {
       if (lane === this.#lanes.at(-1)) this.#failure = error;
       else this.#drop(source, "failed", false);
     }
-    lane.asked--;
+    lane.asked.delete(question);
+    if (lender !== undefined) {
+      const nowMs = this.#deps.clock.bootMs();
+      const lenderRate = lender.broughtBytes / Math.max(1, nowMs - lender.beganMs);
+      this.#borrowing.brought(lane.broughtBytes - before, nowMs - question.sinceMs, lenderRate);
+    }
     for (const place of places) this.#lose(lane, place);
     this.#step();
   }
@@ -214,7 +288,6 @@ export class Bringing {
 
   /** Digests what came; what is right and new is taken. */
   async #take(lane: Lane, { from, count, bytes, isGivenUp }: ChunkRun): Promise<void> {
-    if (count === 0) return;
     if (isGivenUp) return this.#giveUp(lane, { from, count });
     const { content } = this.#wanted;
     const { recipe } = content;
@@ -241,6 +314,7 @@ export class Bringing {
         return this.#end(error);
       }
       this.#left -= span.count;
+      lane.broughtBytes += end - first;
     }
     this.#storing--;
     if (wrong.length > 0 && !lane.source.mayRot) this.#caught(lane);
@@ -276,4 +350,8 @@ export class Bringing {
     if (error === undefined) this.#finish.resolve();
     else this.#finish.reject(error);
   }
+}
+
+function isBusy({ asked, isLocating, isOver }: Lane): boolean {
+  return !isOver && (asked.size > 0 || isLocating);
 }
