@@ -9,13 +9,15 @@ import { SimulatedPlace, noiseOf } from "../src/simulation/index.ts";
 const MiB = 1024 * 1024;
 const LARGE = noiseOf(1, 6 * MiB);
 const REQUEST_BYTES = 128 * 1024;
+const BYTES_PER_SECOND = 200_000;
+const SILENCE_MS = 2_000;
 /** Descriptors of 6 MiB, and what is said around them. */
 const LITTLE_BYTES = 60_000;
 
 let place: SimulatedPlace;
 
 beforeEach(async () => {
-  place = new SimulatedPlace(1, { delayMs: 15, bytesPerSecond: 200_000 });
+  place = new SimulatedPlace(1, { delayMs: 15, bytesPerSecond: BYTES_PER_SECOND });
   await place.open({ large: LARGE });
 });
 
@@ -157,13 +159,19 @@ test("one that lies is named, and what it says is not shown", async () => {
 });
 
 test("a source that stalls holds a reader up once, for a silence", async () => {
+  let asked = 0;
   class Stalled extends MemoryChunks {
     override get(): AsyncGenerator<ChunkRun> {
+      asked++;
       const never = new Promise<never>(() => undefined);
       return { next: () => never, return: () => never, throw: () => never } as unknown as AsyncGenerator<ChunkRun>;
     }
   }
   const { stick } = await stickWith(() => true, new Stalled("stick", "a stick"));
   place.mount.sources.add(stick);
+  const beganMs = place.clock.bootMs();
   expect(await readAll()).toBeGreaterThan(LARGE.length);
+  expect(place.clock.bootMs() - beganMs).toBeLessThan((1.2 * LARGE.length * 1000) / BYTES_PER_SECOND + 2 * SILENCE_MS);
+  // Two pieces at once, and none after that.
+  expect(asked).toBeLessThanOrEqual(2);
 });

@@ -1,6 +1,6 @@
 // Bytes that do not cross the line since they lie in an old folder, or come on a stick; real processes, a real mount,
 // and a stick with a file system of its own that is pulled out.
-import { appendFileSync, existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { SmallDisk } from "../src/crash/index.ts";
@@ -21,6 +21,8 @@ const MB = 1_000_000;
 const FILE_BYTES = 6 * MB;
 /** Recipes, listings and leases: a twentieth of what is read, at the most. */
 const LITTLE_BYTES = FILE_BYTES / 20;
+const SMALL_FILES = 150;
+const SMALL_BYTES = 12_000;
 const READY_MS = 30_000;
 const inLongRun = process.env["RUNNEL_LONG"] === "1" ? test : test.skip;
 
@@ -83,11 +85,20 @@ test("what an old folder has does not cross the line, whatever another program w
   const old = sandbox.makeFolder("old", "deep");
   writeFileSync(join(old, "report 2024.bin"), bytes);
   writeFileSync(join(old, "second.bin"), noise(FILE_BYTES, 2));
+  // Small files are read by a program that walks, one after another.
+  for (const folder of [served, old]) mkdirSync(join(folder, "tree"));
+  for (let number = 0; number < SMALL_FILES; number++) {
+    const small = noise(SMALL_BYTES + number, 100 + number);
+    writeFileSync(join(served, "tree", `${number}.c`), small);
+    writeFileSync(join(old, "tree", `was ${number}.c`), small);
+  }
   const { device, drive, crossed } = await deviceBehindLine("a");
   const [added] = (await device.ask(["supply", sandbox.path("old")]))["supplies"] as Supply[];
   expect(added?.path).toBe(sandbox.path("old"));
   await isReady(device);
-  expect(await suppliesOf(device)).toMatchObject([{ files: 2 }]);
+  expect(await suppliesOf(device)).toMatchObject([{ files: 2 + SMALL_FILES }]);
+  const treeBytes = await crossed(() => onMount('diff -r "$1/tree" "$2/tree"', [drive, served]));
+  expect(treeBytes).toBeLessThan((SMALL_FILES * SMALL_BYTES) / 8);
   const read = async (name: string): Promise<void> => {
     await onMount('cmp "$1/$3" "$2/$3"', [drive, served, name]);
   };

@@ -61,6 +61,7 @@ beforeEach(async () => {
     clock,
     names: replica,
     pauses: nothingPaused,
+    others: { bring: async () => undefined },
     aheadBytesMax: 1_000_000,
     log: (_message, error) => void logged.push(error),
   });

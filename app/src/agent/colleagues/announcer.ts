@@ -11,6 +11,7 @@ import {
   longestOf,
 } from "@runnel/shared";
 import type { Cache, CachedContent } from "../cache/cache.ts";
+import { WORTH_BYTES } from "../transfer/sources/sources.ts";
 import type { Session } from "../wire/session.ts";
 
 const GATHER_MS = 100;
@@ -69,7 +70,7 @@ export class Announcer {
   }
 
   #lately(): CachedContent[] {
-    return this.#deps.cache.lately(LIMITS.announcedAtOnce, LIMITS.smallFileBytes);
+    return this.#deps.cache.lately(LIMITS.announcedAtOnce, WORTH_BYTES - 1);
   }
 
   /** Some of a content has come. */
@@ -108,7 +109,9 @@ export class Announcer {
   async #say(contents: readonly CachedContent[], place?: Place): Promise<void> {
     const { session, spansOf, answered, areThere } = this.#deps;
     const has = contents
-      .filter(({ recipe, version }) => recipe !== undefined && version.node !== 0)
+      .filter(
+        ({ recipe, version, sizeBytes }) => recipe !== undefined && version.node !== 0 && sizeBytes >= WORTH_BYTES,
+      )
       .map((content) => [
         [content.version.node, content.version.seq],
         longestOf(spansOf(content), LIMITS.chunkSpans).map(({ from, count }) => [from, count]),

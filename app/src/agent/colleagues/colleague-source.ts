@@ -28,6 +28,7 @@ import {
   wrongIn,
 } from "@runnel/shared";
 import type { ChunkRun, ChunkSource, WantedContent } from "../transfer/sources/chunk-source.ts";
+import { WORTH_BYTES } from "../transfer/sources/sources.ts";
 import type { Session } from "../wire/session.ts";
 import { type CameRun, ColleagueLine } from "./line.ts";
 import type { NearbyAddress } from "./nearby/nearby.ts";
@@ -85,7 +86,7 @@ export class ColleagueSource implements ChunkSource {
   /** Nothing wrong gets out of here. */
   readonly mayRot = false;
   /** Whoever stalls is given up by then, and others are asked. */
-  readonly patienceMs = 2 * STALL_MS;
+  readonly lateMs = 2 * STALL_MS;
   readonly #deps: ColleagueSourceDeps;
   readonly #tickets = new RecentMap<string, { ticket: Uint8Array; untilMs: number }>(TICKETS_MAX);
   /** Colleagues by the numbers that the server says on this connection. */
@@ -104,7 +105,7 @@ export class ColleagueSource implements ChunkSource {
 
   async locate(content: WantedContent, spans: readonly ChunkSpan[], signal: AbortSignal): Promise<ChunkSpan[]> {
     const wanted = spansFrom(spans);
-    if (content.sizeBytes <= LIMITS.smallFileBytes) return [];
+    if (content.sizeBytes < WORTH_BYTES) return [];
     const known = this.#knownOf(content)?.hints.flatMap(({ has }) => has) ?? [];
     if (withoutSpans(wanted, spansFrom(known)).length === 0) return wanted;
     const { yours } = await this.#ask(content, wanted, 0, signal);

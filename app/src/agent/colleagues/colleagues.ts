@@ -37,7 +37,7 @@ export interface ColleaguesDeps {
   executor: Executor;
   session: Pick<Session, "inBackground" | "isConnected" | "isSuspended" | "features">;
   sources: Sources;
-  /** What lies in a paused folder is neither said to be here nor given away. */
+  /** Folders that are paused: nothing in them is said to be here, or given away. */
   pauses: Pick<Passages, "isPaused">;
   /** Left out where there is no such device: there are no colleagues then. */
   device?: DeviceAtHome;

@@ -28,6 +28,7 @@ import { Pins } from "../pins/pins.ts";
 import { nodeAt } from "../replica/node-at.ts";
 import type { Replica } from "../replica/replica.ts";
 import { ReadAhead } from "../transfer/read-ahead.ts";
+import { SmallFromOthers } from "../transfer/small-from-others.ts";
 import { Sources } from "../transfer/sources/sources.ts";
 import { transferOf } from "../transfer/transfer.ts";
 import { PushSubscriptions } from "../transfer/push-subscriptions.ts";
@@ -293,9 +294,10 @@ function wireReading(
   const { transfers } = watch;
   const transfer = transferOf({ cache, session, executor, clock, reused: figures.reused, transfers, pauses, sources });
   const aheadBytesMax = settings.cacheBytes / AHEAD_OF_CACHE;
-  const ahead = { cache, session, executor, transfers, clock, names: replica, pauses, aheadBytesMax, log };
-  const readAhead = new ReadAhead(ahead);
   const { downloads, ownRecipes } = transfer;
+  const others = new SmallFromOthers({ cache, session, executor, sources, downloads });
+  const ahead = { cache, session, executor, transfers, clock, names: replica, pauses, others, aheadBytesMax, log };
+  const readAhead = new ReadAhead(ahead);
   const subscriptions = new PushSubscriptions({
     cache,
     downloads,

@@ -13,6 +13,7 @@ import { Arrivals } from "./arrivals.ts";
 import type { ReuseCounts } from "./arrivals.ts";
 import type { ChunkRun, ChunkSource } from "./sources/chunk-source.ts";
 import { spansOf } from "./sources/chunk-spans.ts";
+import { MemoryChunks } from "./sources/memory-chunks.ts";
 import { ServerSource } from "./sources/server-source.ts";
 import type { Sources } from "./sources/sources.ts";
 
@@ -38,6 +39,9 @@ const LEFT_TO_OTHERS_BYTES = 1024 * 1024;
 
 /** A server that brings what is wrong, or nothing, is not asked for ever. */
 const ROUNDS_MAX = 8;
+
+/** Stands in the server's place while it is not to bring anything. */
+const NOBODY: ChunkSource = new MemoryChunks("server", "nobody");
 
 export interface Reading {
   /** It was reading towards the range. */
@@ -396,6 +400,33 @@ export class Downloads {
       if (held.length === 0 || !isRunnelError(error, "Corrupt", "Gone")) throw error;
       await bring([]);
     }
+  }
+
+  /**
+   * Brings what is missing of a content whose recipe is here from other sources than the server. Resolves when they
+   * have no more. @throws why `signal` was aborted, NoSpace, Io.
+   */
+  async bringFromOthers(
+    content: CachedContent,
+    isWaitedFor: boolean,
+    transfer: Transfer,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { version, sizeBytes, recipe } = content;
+    if (recipe === undefined) return;
+    await this.#sources.bring({
+      content: { version, sizeBytes, recipe },
+      spans: spansOf(recipe, this.#cache.missing(content, { offset: 0, length: sizeBytes })),
+      isWaitedFor,
+      server: NOBODY,
+      take: async (run, source) => {
+        await this.#arrivals.store(content, recipe, run);
+        if (source.kind !== "server") transfer.came(source.kind, run.bytes.length);
+        transfer.arrived(run.bytes.length);
+      },
+      signal,
+    });
+    this.#stored(content.id);
   }
 
   /** Older versions that are here whole; the newest first. */

@@ -19,6 +19,7 @@ import type { Cache, CachedContent } from "../cache/cache.ts";
 import type { Passages } from "../pauses/passages.ts";
 import type { Transfer, Transfers } from "../view/transfers.ts";
 import type { Session } from "../wire/session.ts";
+import type { SmallFromOthers } from "./small-from-others.ts";
 import type { Names } from "./walk.ts";
 import { Walks } from "./walks.ts";
 
@@ -39,7 +40,8 @@ interface IncomingFile {
 }
 
 interface Stream {
-  channel: Channel;
+  /** Aborted when it is paused, or nobody walks any more. */
+  over: AbortController;
   /** A program is likely to read it. */
   isRead: boolean;
   files: IncomingFile[];
@@ -55,6 +57,8 @@ export interface ReadAheadDeps {
   clock: Clock;
   names: Names;
   pauses: Passages;
+  /** Asked first. */
+  others: Pick<SmallFromOthers, "bring">;
   /** Bytes that may lie in the cache for nobody yet. */
   aheadBytesMax: number;
   log(message: string, error: unknown): void;
@@ -102,8 +106,8 @@ export class ReadAhead {
 
   /** Ends streams that bring something of what is paused now: whoever wants the rest asks again. */
   pausesChanged(): void {
-    for (const { channel, files } of this.#streams)
-      if (files.some(({ state }) => this.#isPaused(state))) channel.cancel();
+    for (const { over, files } of this.#streams)
+      if (files.some(({ state }) => this.#isPaused(state))) over.abort(ended());
   }
 
   #isPaused({ node }: NodeState): boolean {
@@ -112,7 +116,7 @@ export class ReadAhead {
 
   close(): void {
     this.#timer?.cancel();
-    for (const { channel } of this.#streams) channel.cancel();
+    for (const { over } of this.#streams) over.abort(ended());
   }
 
   #isHere({ node, version, sizeBytes }: NodeState): boolean {
@@ -125,58 +129,90 @@ export class ReadAhead {
     this.#timer?.cancel();
     this.#timer = this.#deps.clock.after(STOPPED_MS, () => {
       this.#walks.stopped();
-      for (const { channel, isRead } of this.#streams) if (isRead) channel.cancel();
+      for (const { over, isRead } of this.#streams) if (isRead) over.abort(ended());
     });
   }
 
   /** Resolves when it has ended, whatever came of it. */
-  #begin(wanted: readonly NodeState[], isRead: boolean): Promise<void> {
-    const { session, log } = this.#deps;
-    const files: IncomingFile[] = [];
-    let upTo = 0;
-    for (const state of wanted) {
+  async #begin(wanted: readonly NodeState[], isRead: boolean): Promise<void> {
+    const files = wanted.map((state): IncomingFile => {
       const { promise: arrived, resolve: settle } = Promise.withResolvers<void>();
-      files.push({ state, upTo: (upTo += state.sizeBytes), arrived, settle });
-    }
-    let stream: Stream;
-    try {
-      const versions = wanted.map(({ node, version }) => [node, version]);
-      const channel = session.open("findGet", { versions }, true);
-      stream = { channel, isRead, files, receivedBytes: 0, transfer: this.#enter(wanted, upTo, isRead) };
-    } catch (error) {
-      // No link, or too many requests: whoever opens the files asks for them.
-      if (!isRunnelError(error)) throw error;
-      return Promise.resolve();
-    }
+      return { state, upTo: 0, arrived, settle };
+    });
+    const stream = {
+      over: new AbortController(),
+      isRead,
+      files,
+      receivedBytes: 0,
+      transfer: this.#enter(wanted, isRead),
+    };
+    number(files);
     this.#streams.add(stream);
     for (const file of files) this.#incoming.set(keyOf(file.state.node, file.state.version), { stream, file });
-    return this.#receive(stream)
-      .catch((error: unknown) => {
-        if (isRunnelError(error, "Unsupported")) this.#isUnsupported = true;
-        else if (!isRunnelError(error, "Interrupted", "Unreachable")) log("Files could not be read ahead.", error);
-      })
-      .finally(() => {
-        stream.transfer[Symbol.dispose]();
-        stream.channel.cancel();
-        this.#streams.delete(stream);
-        for (const file of files) this.#settle(file);
-      });
+    try {
+      await this.#bring(stream);
+    } catch (error) {
+      if (isRunnelError(error, "Unsupported")) this.#isUnsupported = true;
+      else if (!isRunnelError(error, "Interrupted", "Unreachable"))
+        this.#deps.log("Files could not be read ahead.", error);
+    } finally {
+      stream.transfer[Symbol.dispose]();
+      this.#streams.delete(stream);
+      for (const file of files) this.#settle(file);
+    }
+  }
+
+  async #bring(stream: Stream): Promise<void> {
+    const { files, isRead, transfer, over } = stream;
+    const states = files.map(({ state }) => state);
+    const absent = new Map(files.map((file) => [file.state, file]));
+    const came = (state: NodeState): void => {
+      const file = absent.get(state);
+      absent.delete(state);
+      if (file !== undefined) this.#settle(file);
+    };
+    await this.#deps.others.bring(states, { isWaitedFor: isRead, transfer, signal: over.signal, came });
+    stream.files = [...absent.values()];
+    if (stream.files.length === 0) return;
+    number(stream.files);
+    over.signal.throwIfAborted();
+    const channel = this.#opened(stream.files);
+    if (channel === undefined) return;
+    const stop = (): void => channel.cancel();
+    over.signal.addEventListener("abort", stop);
+    try {
+      await this.#receive(stream, channel);
+    } finally {
+      channel.cancel();
+    }
+  }
+
+  /** @returns undefined without a link, or with too many requests: whoever opens the files asks for them. */
+  #opened(files: readonly IncomingFile[]): Channel | undefined {
+    try {
+      const versions = files.map(({ state }) => [state.node, state.version]);
+      return this.#deps.session.open("findGet", { versions }, true);
+    } catch (error) {
+      if (!isRunnelError(error)) throw error;
+      return undefined;
+    }
   }
 
   /** Enters a stream as one transfer, in the folder of its first file. */
-  #enter(wanted: readonly NodeState[], totalBytes: number, isRead: boolean): Transfer {
+  #enter(wanted: readonly NodeState[], isRead: boolean): Transfer {
     const file = wanted[0]?.node ?? 0;
+    const totalBytes = wanted.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     return this.#deps.transfers.begin({ direction: "down", file, files: wanted.length, totalBytes, isRead });
   }
 
-  #settle({ state, settle }: IncomingFile): void {
-    this.#incoming.delete(keyOf(state.node, state.version));
-    settle();
+  #settle(file: IncomingFile): void {
+    const key = keyOf(file.state.node, file.state.version);
+    if (this.#incoming.get(key)?.file === file) this.#incoming.delete(key);
+    file.settle();
   }
 
-  async #receive(stream: Stream): Promise<void> {
+  async #receive(stream: Stream, channel: Channel): Promise<void> {
     const { session } = this.#deps;
-    const { channel } = stream;
     for (;;) {
       const message = await session.whileAlive(channel.next(), "findGet");
       if (message === undefined) return;
@@ -184,7 +220,7 @@ export class ReadAhead {
       const encoded = await session.whileAlive(channel.readBulk(item[4]), "findGet");
       await this.#take(stream, item, encoded);
       stream.transfer.moved(item[3], encoded.length, false);
-      stream.transfer.reached(stream.receivedBytes);
+      stream.transfer.arrived(item[3]);
     }
   }
 
@@ -235,6 +271,16 @@ export class ReadAhead {
     cache.setRecipe(hold.content, recipe, await executor.digest([encodeRecipe(recipe)]));
     await cache.write(hold.content, 0, bytes);
   }
+}
+
+/** Sets where each ends in a stream of them. */
+function number(files: readonly IncomingFile[]): void {
+  let upTo = 0;
+  for (const file of files) file.upTo = upTo += file.state.sizeBytes;
+}
+
+function ended(): RunnelError {
+  return new RunnelError("Interrupted", "findGet", "It is not read ahead any more.");
 }
 
 function keyOf(node: number, seq: number): string {

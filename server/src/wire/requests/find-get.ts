@@ -14,6 +14,9 @@ const RUN_BYTES = 256 * 1024;
 /** Someone waits for the first file. */
 const FIRST_RUN_BYTES = 32 * 1024;
 const READ_AT_ONCE = 8;
+/** Descriptors in an item without contents, and in the first one. */
+const RECIPE_BYTES = 32 * 1024;
+const FIRST_RECIPE_BYTES = 1024;
 
 interface Small {
   index: number;
@@ -24,7 +27,42 @@ interface Small {
 export async function serveFindGet(request: RequestOf<"findGet">, call: Call): Promise<void> {
   call.channel.isBackground = true;
   const { connection, places } = call.sending;
-  await places.findGets.run(connection, () => sendFiles(request, call));
+  const send = request.recipesOnly === true ? sendRecipes : sendFiles;
+  await places.findGets.run(connection, () => send(request, call));
+}
+
+/** Sends the recipes alone. */
+async function sendRecipes({ versions }: RequestOf<"findGet">, { volume, channel }: Call): Promise<void> {
+  let named: [index: number, descriptors: Uint8Array][] = [];
+  let [bytes, enoughBytes] = [0, FIRST_RECIPE_BYTES];
+  for (let at = 0; at < versions.length && !channel.abort.signal.aborted; at += READ_AT_ONCE) {
+    const some = versions.slice(at, at + READ_AT_ONCE);
+    const recipes = await Promise.all(some.map((version) => recipeOf(volume, version)));
+    for (const [index, recipe] of recipes.entries()) {
+      if (recipe === undefined) continue;
+      const descriptors = encodeRecipe(recipe);
+      named.push([at + index, descriptors]);
+      bytes += descriptors.length;
+    }
+    const isLast = at + READ_AT_ONCE >= versions.length;
+    if (named.length === 0 || (bytes < enoughBytes && !isLast)) continue;
+    channel.send(["g", named, "raw", 0, 0]);
+    [named, bytes, enoughBytes] = [[], 0, RECIPE_BYTES];
+    await new Promise<void>(nextTurn);
+  }
+}
+
+/** Returns undefined for what cannot be had so. */
+async function recipeOf(volume: Volume, version: VersionId): Promise<Recipe | undefined> {
+  try {
+    const recipe = (await volume.recipes.get(version)) ?? (await chunkVersion(volume, version));
+    const length = recipe === undefined ? 0 : recipeSize(recipe);
+    return length === 0 || length > LIMITS.smallFileBytes ? undefined : recipe;
+  } catch (error) {
+    // Gone, changed just now, destroyed: whoever opens it finds out.
+    if (!isRunnelError(error)) throw error;
+    return undefined;
+  }
 }
 
 async function sendFiles(request: RequestOf<"findGet">, { volume, channel, sending }: Call): Promise<void> {
@@ -41,10 +79,10 @@ async function sendFiles(request: RequestOf<"findGet">, { volume, channel, sendi
 
 /** Returns undefined when it cannot be had so, and is passed over. */
 async function readSmall(volume: Volume, version: VersionId, index: number): Promise<Small | undefined> {
+  const recipe = await recipeOf(volume, version);
+  if (recipe === undefined) return undefined;
   try {
-    const recipe = (await volume.recipes.get(version)) ?? (await chunkVersion(volume, version));
-    const length = recipe === undefined ? 0 : recipeSize(recipe);
-    if (recipe === undefined || length === 0 || length > LIMITS.smallFileBytes) return undefined;
+    const length = recipeSize(recipe);
     const open = await volume.content.open(version);
     try {
       const run = { from: 0, count: recipe.lengths.length, offset: 0, length };
@@ -53,7 +91,6 @@ async function readSmall(volume: Volume, version: VersionId, index: number): Pro
       await open.close();
     }
   } catch (error) {
-    // Gone, changed just now, destroyed: whoever opens it finds out.
     if (!isRunnelError(error)) throw error;
     return undefined;
   }

@@ -60,6 +60,31 @@ describe("findGet", () => {
     expect(runs.length).toBeLessThan(6);
   });
 
+  test("[W34] brings recipes alone where a client asks for no more", async () => {
+    const versions: [number, number][] = [];
+    for (let index = 0; index < 100; index++)
+      versions.push(await small(`file ${index}`, bytesOf(index, 500 + 100 * index)));
+    const large = await small("large", bytesOf(3, LIMITS.smallFileBytes + 1));
+    const channel = one.client.connection.ask(
+      "findGet",
+      one.request({ versions: [large, ...versions], recipesOnly: true }),
+    );
+    const came = new Map<number, Uint8Array>();
+    for (
+      let message = await wire.rig.run(channel.next());
+      message !== undefined;
+      message = await wire.rig.run(channel.next())
+    ) {
+      const [, named, , ...lengths] = check(FIND_GET_ITEM, message, "findGet item");
+      expect(lengths).toEqual([0, 0]);
+      for (const [index, recipe] of named) came.set(index, recipe);
+    }
+    await channel.result();
+    expect([...came.keys()]).toEqual(versions.map((_, index) => index + 1));
+    const all = (await findGet(versions)).came;
+    for (const [index, recipe] of came) expect(recipeSize(decodeRecipe(recipe))).toBe(all.get(index - 1)?.length);
+  });
+
   test("[W34] brings what a program wrote in the served folder, before its recipe is stored", async () => {
     const node = await wire.rig.file(ROOT_NODE, "outside", "as it lies there");
     await wire.rig.settle();

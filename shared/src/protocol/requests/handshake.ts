@@ -10,7 +10,13 @@ import { defineRequest } from "./definition.ts";
 export const PROTOCOL_VERSION = 1;
 
 /** Features beyond the version's number, which both ends offer (W178). */
-export const PROTOCOL_FEATURES: readonly string[] = ["write-lease", "conflicts", "colleagues", "fixed-chunks"];
+export const PROTOCOL_FEATURES: readonly string[] = [
+  "write-lease",
+  "conflicts",
+  "colleagues",
+  "fixed-chunks",
+  "recipes-only",
+];
 
 /** Feature of a server that cuts writes into chunks of one size where it is told to (W211). */
 export const FIXED_CHUNKS_FEATURE = "fixed-chunks";

@@ -69,7 +69,12 @@ export const READ_REQUESTS = {
   }),
   findGet: defineRequest({
     right: "read",
-    request: z.object({ ...attached, versions: z.array(versionId).max(LIMITS.findGetVersions) }),
+    request: z.object({
+      ...attached,
+      versions: z.array(versionId).max(LIMITS.findGetVersions),
+      /** The items have no bytes: the client looks for the chunks elsewhere first. A feature of its own. */
+      recipesOnly: z.boolean().optional(),
+    }),
     result: z.void(),
     bulkFrom: "server",
     sample: ({ file }) => ({ versions: [packVersion(file)] }),

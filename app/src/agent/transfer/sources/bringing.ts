@@ -160,24 +160,24 @@ export class Bringing {
   #noteLate(): void {
     const nowMs = this.#deps.clock.bootMs();
     for (const lane of this.#lanes.slice(0, -1)) {
-      if (lane.isLate || !isBusy(lane) || nowMs - lane.sinceMs < this.#patienceMs(lane)) continue;
+      if (lane.isLate || !isAtWork(lane) || nowMs - lane.sinceMs < this.#lateMs(lane)) continue;
       lane.isLate = true;
       this.#drop(lane.source, "does not answer", false);
     }
   }
 
-  #patienceMs({ source }: Lane): number {
-    return Math.max(this.#deps.lateMs(), source.patienceMs ?? 0);
+  #lateMs({ source }: Lane): number {
+    return Math.max(this.#deps.lateMs(), source.lateMs ?? 0);
   }
 
   #arm(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    const busy = this.#lanes.slice(0, -1).filter((lane) => !lane.isLate && isBusy(lane));
+    const busy = this.#lanes.slice(0, -1).filter((lane) => !lane.isLate && isAtWork(lane));
     if (busy.length === 0) return;
     const nowMs = this.#deps.clock.bootMs();
     const dues = busy.flatMap((lane) => {
-      const lateMs = lane.sinceMs + this.#patienceMs(lane);
+      const lateMs = lane.sinceMs + this.#lateMs(lane);
       const borrowedMs = this.#borrowedFromMs(lane);
       return borrowedMs !== undefined && borrowedMs > nowMs ? [lateMs, borrowedMs] : [lateMs];
     });
@@ -352,6 +352,6 @@ export class Bringing {
   }
 }
 
-function isBusy({ asked, isLocating, isOver }: Lane): boolean {
+function isAtWork({ asked, isLocating, isOver }: Lane): boolean {
   return !isOver && (asked.size > 0 || isLocating);
 }

@@ -44,7 +44,7 @@ export interface ChunkSource {
    * Silence for so long means nothing yet: it asks several, and gives up by itself whoever of them stalls. Left out:
    * what the line needs.
    */
-  readonly patienceMs?: number;
+  readonly lateMs?: number;
   /**
    * Returns which of the chunks it is likely to have, ascending, without waiting for more than a look.
    * @throws anything: it counts as having none.

@@ -8,8 +8,8 @@ import { RightOfWay } from "./right-of-way.ts";
 
 /** A source that did not answer in time, or failed, is not asked for so long. */
 const REST_MS = 60_000;
-/** Less than this is not worth asking over a network that is not the server's. */
-const WORTH_BYTES = 64 * 1024;
+/** Less than this is neither asked of colleagues nor said to be here for them: the server brings it as soon. */
+export const WORTH_BYTES = 64 * 1024;
 /** Bytes that are brought together: what is known of each chunk is kept for so long. */
 const WINDOW_BYTES = 64 * 1024 * 1024;
 
