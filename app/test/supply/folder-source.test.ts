@@ -3,6 +3,7 @@ import { chmod, mkdir, rename, rm, symlink, utimes, writeFile, stat } from "node
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { buildContent } from "@runnel/shared/vectors/content.ts";
+import { rangeOf } from "../../src/agent/transfer/sources/chunk-spans.ts";
 import { SupplyRig, all, NEVER, takenChunks, wantedContent } from "./supply-rig.ts";
 
 let rig: SupplyRig;
@@ -99,6 +100,30 @@ test("a folder that is not there has nothing, and forgets nothing", async () => 
   await rename(`${rig.path}-away`, rig.path);
   await rig.scan();
   expect((await takenChunks(rig.source, content)).size).toBe(content.recipe.lengths.length);
+});
+
+test("a folder that goes in the middle of a read has brought what is right, and the rest is not there", async () => {
+  // Two files, so that the second is opened when the folder has gone.
+  await writeFile(join(rig.path, "first"), BYTES.subarray(0, 500_000));
+  await writeFile(join(rig.path, "second"), BYTES.subarray(400_000));
+  await rig.scan();
+  const content = await wantedContent(BYTES);
+  const came = new Set<number>();
+  const reading = (async () => {
+    for await (const run of rig.source.get(content, all(content), NEVER)) {
+      const { offset, length } = rangeOf(content.recipe, run);
+      expect(Buffer.compare(run.bytes, BYTES.subarray(offset, offset + length))).toBe(0);
+      for (let index = run.from; index < run.from + run.count; index++) came.add(index);
+      if (came.size === run.count) {
+        await rename(rig.path, `${rig.path}-away`);
+        for (const name of ["first", "second"]) await rm(join(`${rig.path}-away`, name));
+      }
+    }
+  })();
+  await reading.catch((error: unknown) => expect(error).toMatchObject({ kind: expect.any(String) }));
+  expect(came.size).toBeGreaterThan(0);
+  expect(came.size).toBeLessThan(content.recipe.lengths.length);
+  expect(await rig.source.locate(content, all(content), NEVER)).not.toEqual(all(content));
 });
 
 test("an ended scan throws Interrupted, and the next goes on where it was", async () => {

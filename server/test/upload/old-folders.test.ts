@@ -1,5 +1,5 @@
 // Folders beside the volumes that a write takes chunks from.
-import { mkdir, mkdtemp, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
@@ -58,6 +58,17 @@ test("[W210] bytes that have rotted are not given out, nor asked for again", asy
   await utimes(path, atime, mtime);
   const recipe = await executor.chunkBytes(BYTES);
   expect(await folders.read(recipe)).toBeUndefined();
+  expect(await folders.read(recipe)).toBeUndefined();
+});
+
+test("[W210] of a folder that is pulled out, also in the middle of a read, the client sends what is wanted", async () => {
+  await makeFolder("one", BYTES);
+  const folders = await open("one");
+  const recipe = await executor.chunkBytes(BYTES);
+  const reading = folders.read(recipe);
+  await rename(join(folder, "one"), join(folder, "gone"));
+  const read = await reading;
+  if (read !== undefined) expect(Buffer.compare(read, BYTES)).toBe(0);
   expect(await folders.read(recipe)).toBeUndefined();
 });
 
