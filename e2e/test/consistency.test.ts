@@ -9,9 +9,9 @@ import { MUTANTS, type Report } from "../src/consistency/index.ts";
 import { simulated, simulatedPlan } from "../src/consistency/simulated.ts";
 
 const FIRST_SEED = 1;
-const SEEDS = 30;
+const SEEDS = 20;
 const TWICE = 2;
-const ASYNC_SEEDS = 14;
+const ASYNC_SEEDS = 10;
 const COLLEAGUE_SEEDS = 2;
 /** All of them have begun by then, on a machine that has much else to do. */
 const BEGUN_MS = 900_000;

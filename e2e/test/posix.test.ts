@@ -209,12 +209,10 @@ describe("a sparse file", () => {
 
   test("of gigabytes is saved anew as often as it is written, whatever is left of it elsewhere", async () => {
     const file = join(drive, "sparse.large");
-    for (let round = 0; round < 2; round++) {
-      await onMount('truncate -s 4G "$1"; printf end >> "$1"; tail -c 4 "$1" | tr "\\0" 0; rm "$1"', [file], {
-        deadlineMs: 60_000,
-      });
-      await device.flush(drive, { up: true });
-    }
+    await onMount('truncate -s 4G "$1"; printf end >> "$1"; tail -c 4 "$1" | tr "\\0" 0; rm "$1"', [file], {
+      deadlineMs: 60_000,
+    });
+    await device.flush(drive, { up: true });
     await onMount('truncate -s 4G "$1"; printf end >> "$1"', [file], { deadlineMs: 60_000 });
     await device.flush(drive, { up: true });
     await mustRun("rm", [join(served, "sparse.large")]);
@@ -223,7 +221,7 @@ describe("a sparse file", () => {
       10_000,
       "its end",
     );
-    await onMount('truncate -s 8G "$1"; printf end >> "$1"; tail -c 4 "$1" | tr "\\0" 0; rm "$1"', [file], {
+    await onMount('truncate -s 5G "$1"; printf end >> "$1"; tail -c 4 "$1" | tr "\\0" 0; rm "$1"', [file], {
       deadlineMs: 60_000,
     });
   }, 120_000);

@@ -81,14 +81,13 @@ touch -d '2001-02-03 04:05:06.000000007' deep deep/er sticky; chmod 555 closed`;
 
 /** Programs that copy a tree `$1` to `$2`. */
 const COPIES: Record<string, string> = {
-  cp: 'cp -a "$1/." "$2"',
-  tar: 'tar -C "$1" --format=posix -cf - . | tar -C "$2" -xpf -',
   // Nanoseconds too, also where the second is the same.
   rsync: 'rsync -aH -@-1 "$1/" "$2/"; test -z "$(rsync -aHi "$1/" "$2/")"',
+  ...(LONG ? { cp: 'cp -a "$1/." "$2"', tar: 'tar -C "$1" --format=posix -cf - . | tar -C "$2" -xpf -' } : {}),
 };
 
 test(
-  "a tree is copied there and back by cp -a, tar and rsync, attributes and all",
+  "a tree is copied there and back, attributes and all",
   async () => {
     const source = sandbox.makeFolder("source");
     await mustRun("bash", ["-euc", HARD_TREE, "bash", source]);

@@ -250,10 +250,11 @@ describe("a rotten byte of the server", () => {
         }
       }
     } else {
-      // A start and a mount each: one place in each file, and all at once in those that the rest does not depend on.
+      // A start and a mount each: all at once in those files that the rest does not depend on, one place in some others.
       const places = kept.map((path, index) => ({ path, part: PARTS[index % 2] ?? 0 }));
       expect(await startWith(places.filter(({ path }) => ASIDE.test(path)))).toBeUndefined();
-      for (const place of places) if (!ASIDE.test(place.path)) await startWith([place]);
+      const others = places.filter(({ path }) => !ASIDE.test(path));
+      for (const place of others.filter((_, index) => index % 3 === 0)) await startWith([place]);
     }
   }, 900_000);
 });
