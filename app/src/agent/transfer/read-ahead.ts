@@ -146,14 +146,14 @@ export class ReadAhead {
       receivedBytes: 0,
       transfer: this.#enter(wanted, isRead),
     };
-    number(files);
+    setEnds(files);
     this.#streams.add(stream);
     for (const file of files) this.#incoming.set(keyOf(file.state.node, file.state.version), { stream, file });
     try {
       await this.#bring(stream);
     } catch (error) {
       if (isRunnelError(error, "Unsupported")) this.#isUnsupported = true;
-      else if (!isRunnelError(error, "Interrupted", "Unreachable"))
+      else if (!isRunnelError(error, "Interrupted", "Unreachable", "Busy"))
         this.#deps.log("Files could not be read ahead.", error);
     } finally {
       stream.transfer[Symbol.dispose]();
@@ -174,7 +174,7 @@ export class ReadAhead {
     await this.#deps.others.bring(states, { isWaitedFor: isRead, transfer, signal: over.signal, came });
     stream.files = [...absent.values()];
     if (stream.files.length === 0) return;
-    number(stream.files);
+    setEnds(stream.files);
     over.signal.throwIfAborted();
     const channel = this.#opened(stream.files);
     if (channel === undefined) return;
@@ -274,7 +274,7 @@ export class ReadAhead {
 }
 
 /** Sets where each ends in a stream of them. */
-function number(files: readonly IncomingFile[]): void {
+function setEnds(files: readonly IncomingFile[]): void {
   let upTo = 0;
   for (const file of files) file.upTo = upTo += file.state.sizeBytes;
 }
