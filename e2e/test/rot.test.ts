@@ -250,7 +250,7 @@ describe("a rotten byte of the server", () => {
         }
       }
     } else {
-      // A start and a mount each: all at once in those files that the rest does not depend on, one place in some others.
+      // A start and a mount each: at once in those that the rest does not depend on, one place in some others.
       const places = kept.map((path, index) => ({ path, part: PARTS[index % 2] ?? 0 }));
       expect(await startWith(places.filter(({ path }) => ASIDE.test(path)))).toBeUndefined();
       const others = places.filter(({ path }) => !ASIDE.test(path));
