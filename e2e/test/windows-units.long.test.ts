@@ -36,7 +36,6 @@ const ABSENT: readonly Absent[] = [
   ],
   [/cache-crash/, "a database that is open is not removed"],
   [/a volume to serve › is a name and a folder/, "paths of a server, which runs on Linux"],
-  [/the agent's home › (on .* is \/|is on \w+ where its page says)/, "paths are written otherwise"],
   [
     /made for its user alone|is for its user alone|puts the socket elsewhere/,
     "no modes are kept, and sockets are pipes",
@@ -59,12 +58,28 @@ const ABSENT: readonly Absent[] = [
   [/a leased file from being written to/, "the simulated disk is one of Linux"],
   [/also through a link inside|links (on a stick )?are not followed/, "no symlinks are made"],
   [/whose file cannot be written still have links/, "what lies below a file is not found"],
+  [/an agent on Windows listens at › is not another's/, "Wine lets two listen at one pipe"],
+];
+
+/** Tests that skip themselves there, each with the reason. */
+const SKIPPED: readonly Absent[] = [
+  [/opening a browser|a program in the background|› runnel ui ›/, "they start scripts of a shell, or look into /proc"],
+  [
+    /line\.test\.ts › is asked by the desktop app|openers\.test\.ts › asks the agent/,
+    "they start agents from their sources",
+  ],
+  [/(is refused when it is|cannot be read by) another user/, "nobody is another user there"],
+  [/NetworkManager|the keyring of a session/, "Linux alone has such buses"],
+  [/a real network whose address changes/, "no network of one's own is made"],
+  [/the keychain, through a program like macOS'/, "that program is a script of a shell"],
+  [/sources\.test\.ts .*in windows, each of them/, "the long run has it"],
+  [/login-starts\.test\.ts › (systemd|a plist|a unit|the unit)/, "other systems start such entries"],
+  [/login-starts\.test\.ts › an entry that cannot be read/, "its entry is a file"],
 ];
 
 /** Tests of which nothing is said, each with the reason. */
 const UNJUDGED: readonly [title: RegExp, why: string][] = [
   [/\[limit connections\]/, "of 4,096 sockets Wine closes some where the machine has other work"],
-  [/the agent's home › on Windows is where that wants/, "of tests with this title some want paths of Linux"],
 ];
 
 function testFiles(): string[] {
@@ -85,6 +100,9 @@ test(
     const results = await runOnWindows(folder, run).finally(() => rmSync(folder, { recursive: true }));
     const judged = results.filter(({ title }) => !UNJUDGED.some(([each]) => each.test(title)));
     expect(faultsOf(judged, ABSENT)).toEqual(NO_FAULTS);
+    const skipped = results.filter(({ outcome }) => outcome === "skipped").map(({ title }) => title);
+    expect(skipped.filter((title) => !SKIPPED.some(([named]) => named.test(title)))).toEqual([]);
+    expect(SKIPPED.filter(([named]) => !skipped.some((title) => named.test(title)))).toEqual([]);
     expect(results.length).toBeGreaterThan(2000);
   },
   BUILD_MS,

@@ -1,7 +1,9 @@
 // The NFS drive: what real clients see of it (libnfs), and whom it lets in.
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { connect } from "node:net";
+import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -21,6 +23,20 @@ import { processClock } from "./support/memory-rig.ts";
 const run = promisify(execFile);
 const ANOTHER_UID = 65_534;
 const ENOTEMPTY = 39;
+
+/** Resolves to "connected", or to the code of what keeps from it. */
+async function endOfConnecting(host: string, port: number): Promise<string> {
+  const socket = connect(port, host);
+  try {
+    await once(socket, "connect");
+    return "connected";
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? "";
+  } finally {
+    socket.destroy();
+  }
+}
+
 const { O_CREAT, O_EXCL } = constants;
 let served: NfsServed;
 let folder: string;
@@ -157,6 +173,17 @@ describe("the NFS server", () => {
     expect(refusing.logged).toEqual(["a connection to the NFS drive was refused: it is another user's"]);
     served = before;
     await refusing.close();
+  });
+
+  test("is reached at 127.0.0.1 and at no other address of this machine", async () => {
+    const port = Number(new URL(served.address).searchParams.get("nfsport"));
+    const own = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses.map(({ address }) => address));
+    // On Linux the whole network 127 is this machine's.
+    const others = [...own, ...(process.platform === "linux" ? ["127.0.0.2"] : [])].filter((at) => at !== "127.0.0.1");
+    expect(others.length).toBeGreaterThan(0);
+    const ends = await Promise.all(others.map(async (host) => [host, await endOfConnecting(host, port)]));
+    expect(ends.filter(([, end]) => end === "connected")).toEqual([]);
+    expect(await endOfConnecting("127.0.0.1", port)).toBe("connected");
   });
 
   test("answers what it cannot do by RPC's words, and ends a connection that sends no calls", async () => {

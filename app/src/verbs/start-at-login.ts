@@ -31,12 +31,13 @@ export const startAtLogin = agentVerb(schemas, {
       .action(async (word: string | undefined) => {
         const request = word === undefined ? {} : { starts: word === "on" };
         const result = await askAgent("startAtLogin", schemas, request);
-        output.result(result, () => [describe(result)]);
+        output.result(result, () => [describeStart(result)]);
       });
   },
 });
 
-function describe({ state, place, obstacle }: StartLook): string {
+/** Says to a person what is started at log-in. */
+export function describeStart({ state, place, obstacle }: StartLook): string {
   if (state === "on") return `The drives that are kept are mapped when you log in: ${place}`;
   if (state === "moved") return `Another copy of Runnel is started when you log in: ${place}`;
   return ["Nothing of Runnel is started when you log in.", ...(obstacle === null ? [] : [obstacle])].join(" ");
@@ -47,7 +48,7 @@ export async function checkLoginStart(start: LoginStart): Promise<Checked[]> {
   const about = "Start at login";
   const look = await start.look().catch(() => undefined);
   if (look === undefined || look.state === "off" || look.state === "foreign") return [];
-  const sentence = describe(look);
+  const sentence = describeStart(look);
   if (look.state === "on") return [{ about, isFine: true, sentence, next: null }];
   return [{ about, isFine: false, sentence, next: "Start this one instead: runnel start-at-login on" }];
 }

@@ -3,6 +3,7 @@ import {
   chownSync,
   lchownSync,
   mkdirSync,
+  rmdirSync,
   readFileSync,
   statSync,
   symlinkSync,
@@ -26,9 +27,17 @@ describe("the agent's home", () => {
     ["Linux", linuxSystem, { XDG_STATE_HOME: "relative" }, "/users/ada/.local/state/runnel"],
     ["macOS", darwinSystem, {}, "/users/ada/Library/Application Support/Runnel"],
     ["Windows", windowsSystem, { LOCALAPPDATA: String.raw`D:\local` }, String.raw`D:\local\Runnel`],
-    ["Windows", windowsSystem, { RUNNEL_HOME: "/elsewhere" }, "/elsewhere"],
-  ])("on %s is where that wants it, or where RUNNEL_HOME says", (_, system, environment, folder) => {
+  ])("on %s is where that wants it", (_, system, environment, folder) => {
     expect(homeFolder(environment, system, "/users/ada")).toBe(folder);
+  });
+
+  test.each<[string, System]>([
+    ["Linux", linuxSystem],
+    ["macOS", darwinSystem],
+    ["Windows", windowsSystem],
+  ])("is where RUNNEL_HOME says, on %s too", (_, system) => {
+    const folder = makeFolder();
+    expect(homeFolder({ RUNNEL_HOME: folder, LOCALAPPDATA: "/no" }, system, "/users/ada")).toBe(folder);
   });
 
   test.each<[string, System, string, string]>([
@@ -102,5 +111,18 @@ describe("the agent's home", () => {
     for (const line of ["first line\n", "second line\n", "third\n"]) log.write(line);
     expect(readFileSync(path, "utf8")).toBe("third\n");
     expect(readFileSync(`${path}.1`, "utf8")).toBe("second line\n");
+  });
+
+  test("loses no line while the name of the older part cannot be had, and parts them later", () => {
+    const path = join(makeFolder(), "agent.log");
+    const log = new LogFile(path, 10);
+    // Stands for a reader, on any system: no file takes the place of a folder.
+    mkdirSync(`${path}.1`);
+    for (const line of ["first line\n", "second line\n", "third\n"]) log.write(line);
+    expect(readFileSync(path, "utf8")).toBe("first line\nsecond line\nthird\n");
+    rmdirSync(`${path}.1`);
+    for (const line of ["fourth\n", "fifth\n"]) log.write(line);
+    expect(readFileSync(path, "utf8")).toBe("fifth\n");
+    expect(readFileSync(`${path}.1`, "utf8")).toBe("first line\nsecond line\nthird\nfourth\n");
   });
 });

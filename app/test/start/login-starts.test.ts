@@ -21,6 +21,7 @@ import { UserUnit } from "../../src/agent/start/host/linux/user-unit.ts";
 import { MemoryEntry } from "../../src/agent/start/host/memory/entry.ts";
 import { type RunReg, RunValue } from "../../src/agent/start/host/windows/run-value.ts";
 import { type LoginEntry, LoginStart } from "../../src/agent/start/login-start.ts";
+import { checkLoginStart, describeStart } from "../../src/verbs/start-at-login.ts";
 
 const NAMES = { name: "Runnel drives", comment: "Maps the drives that are kept" };
 const commandOf = (program: string): string[] => [program, "/opt/main.js", "reconnect", "--home", "/home/ada/state"];
@@ -185,6 +186,26 @@ test("what was made for another place of the same system goes when the better on
   other.text = "somebody's";
   await start.set(false);
   expect([best.text, other.text]).toEqual([undefined, "somebody's"]);
+});
+
+test("what is started is said in a sentence, also by the doctor, who is silent where nobody asked for it", async () => {
+  const entry = new MemoryEntry();
+  const start = new LoginStart([entry], COMMAND);
+  const said = async (): Promise<unknown[]> => [describeStart(await start.look()), await checkLoginStart(start)];
+  const off = "Nothing of Runnel is started when you log in.";
+  expect(await said()).toEqual([off, []]);
+  await start.set(true);
+  const on = `The drives that are kept are mapped when you log in: ${entry.place}`;
+  expect(await said()).toEqual([on, [{ about: "Start at login", isFine: true, sentence: on, next: null }]]);
+  await new LoginStart([entry], commandOf("/old/node")).set(true);
+  const moved = `Another copy of Runnel is started when you log in: ${entry.place}`;
+  const next = "Start this one instead: runnel start-at-login on";
+  expect(await said()).toEqual([moved, [{ about: "Start at login", isFine: false, sentence: moved, next }]]);
+  entry.text = "something else";
+  expect(await said()).toEqual([
+    `${off} Somebody else's entry is at ${entry.place}. Look at it, and move it away.`,
+    [],
+  ]);
 });
 
 test("Windows starts nothing that is longer than it takes, which is said when it is asked for", async () => {

@@ -1,4 +1,4 @@
-// The options that macFUSE is mounted with.
+// The options that macFUSE is mounted with, and where FSKit mounts nothing.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -32,6 +32,14 @@ TEST_CASE("a drive of macFUSE is no local volume, which Spotlight would read who
     CHECK(std::find(options.begin(), options.end(), "local") == options.end());
   }
   CHECK(MacFuseOptions({"local", false, false, false})[2] == "volname=local");
+}
+
+TEST_CASE("FSKit mounts below /Volumes and nowhere else, which is said before it is tried") {
+  for (const char* there : {"/Volumes/docs", "/Volumes/a/b", "/Volumes/a b"}) CHECK(WhyNotByFsKit(there) == "");
+  for (const char* elsewhere :
+       {"/Users/ada/docs", "/Volumes", "/Volumes/", "/Volumes2/docs", "/Users/Volumes/docs", "Volumes/docs", "/", ""}) {
+    CHECK(WhyNotByFsKit(elsewhere) == "With FSKit a drive is mounted below /Volumes: choose a folder there.");
+  }
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ export function callBytes(procedure: number, params: Uint8Array, { xid, user = M
 }
 
 export function nfsCall(procedure: number, request: Nfsv3Request, asked: Asked): Buffer {
-  const writer = new Writer(1 << 20);
+  const writer = new Writer();
   return callBytes(procedure, new Nfsv3Encoder(writer).encodeMessage(request, procedure, true), asked);
 }
 

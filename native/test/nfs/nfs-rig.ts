@@ -73,13 +73,18 @@ export async function serveNfs(
 
 /** Calls that name an open file, by its number. */
 const BY_FILE = new Set(["fstat", "read", "write", "fsync", "close", "ftruncate"]);
-const NO_CALL = new Set(["futimes", "getxattr", "listxattr", "setxattr", "removexattr", "seek", "allocate"]);
+const NO_CALL = new Set(["getxattr", "listxattr", "setxattr", "removexattr", "seek", "allocate"]);
 
-/** A program whose calls go on beside one another: one with libnfs makes one at a time, so that there are several. */
+/**
+ * A program whose calls go on beside one another: one with libnfs makes one at a time, so that there are several, and
+ * one for each file that is open.
+ */
 class ManyPrograms {
   readonly #address: string;
   readonly #programs: LibnfsProgram[] = [];
   readonly #files: { program: LibnfsProgram; fd: number }[] = [];
+  /** Programs that have a file open. */
+  readonly #opened = new Set<LibnfsProgram>();
 
   constructor(address: string) {
     this.#address = address;
@@ -87,18 +92,25 @@ class ManyPrograms {
 
   async call(name: keyof TestProgram, args: unknown[]): Promise<unknown> {
     if (NO_CALL.has(name)) throw new Error("NFS version 3 has no such call");
+    if (name === "futimes") throw new Error("libnfs sets times by path");
     const [first, ...rest] = args;
     if (BY_FILE.has(name)) {
       const file = this.#files[first as number];
       if (file === undefined) throw new Error("no such file");
-      return call(file.program, name, [file.fd, ...rest]);
+      return call(file.program, name, [file.fd, ...rest]).finally(() => {
+        if (name === "close") this.#opened.delete(file.program);
+      });
     }
-    const program = this.#programs.find(({ isBusy }) => !isBusy) ?? (await this.#start());
-    const result = await call(program, name, args);
-    return name === "open" ? this.#files.push({ program, fd: result as number }) - 1 : result;
+    const program = await this.#free();
+    if (name !== "open") return call(program, name, args);
+    this.#opened.add(program);
+    const fd = (await call(program, name, args)) as number;
+    return this.#files.push({ program, fd }) - 1;
   }
 
-  async #start(): Promise<LibnfsProgram> {
+  async #free(): Promise<LibnfsProgram> {
+    const free = this.#programs.find((program) => !program.isBusy && !this.#opened.has(program));
+    if (free !== undefined) return free;
     const program = await LibnfsProgram.start(this.#address);
     this.#programs.push(program);
     return program;
@@ -117,6 +129,7 @@ export async function nfsRig(changes: Partial<RigSettings> = {}): Promise<DriveR
   const { fake, address, close } = await serveNfs(changes);
   const agent = agentOf(fake);
   const programs = new ManyPrograms(address);
+  let isClosed = false;
   const program = new Proxy({} as TestProgram, {
     get:
       (_, name) =>
@@ -126,9 +139,15 @@ export async function nfsRig(changes: Partial<RigSettings> = {}): Promise<DriveR
   return {
     agent,
     program,
-    until: waitUntil,
+    // A scenario that the contract gives up waits for nothing any more.
+    until: (what) =>
+      waitUntil(async () => {
+        if (isClosed) throw new Error("closed");
+        return what();
+      }),
     openInterrupted: () => Promise.reject(new Error("NFS version 3 has no such call")),
     close: async () => {
+      isClosed = true;
       await programs.end();
       await close();
     },

@@ -68,12 +68,15 @@ def stat_by(name, *args):
 
 path = lambda text: ("/" + text).encode()
 files = {}
+appending = set()
 
 
 def open_file(at, flags, mode=0o644):
     handle = P()
     call("nfs_open2", path(at), flags, mode, ctypes.byref(handle))
     files[len(files) + 3] = handle
+    if flags & os.O_APPEND:
+        appending.add(len(files) + 2)
     return len(files) + 2
 
 
@@ -85,6 +88,9 @@ def read(fd, offset, length):
 
 def write(fd, offset, data):
     raw = base64.b64decode(data)
+    if fd in appending:
+        # It asks where the end is, and writes there.
+        return call("nfs_write", files[fd], U64(len(raw)), raw)
     return call("nfs_pwrite", files[fd], U64(offset), U64(len(raw)), raw)
 
 

@@ -3,7 +3,6 @@ import { connect } from "node:net";
 import type { Nfsv3Request } from "@jsonjoy.com/json-pack/lib/nfs/v3/messages.js";
 import { MOUNT_PROC, NFS_PROC } from "../../src/drive/nfs/wire/constants.ts";
 import { RecordSplitter } from "../../src/drive/nfs/wire/record-splitter.ts";
-import { waitUntil } from "../support/drive-rig.ts";
 import { type Asked, mountCall, nfsCall, readReply, recordOf } from "./nfs-calls.ts";
 
 export { NFS_PROC, STABLE, STATUS } from "../../src/drive/nfs/wire/constants.ts";
@@ -26,8 +25,8 @@ export class RawClient {
   readonly #path: string;
   readonly #socket;
   readonly #splitter = new RecordSplitter();
-  /** Callers that wait for an answer, by the number of the call. */
-  readonly #waiting = new Map<number, (record: Buffer) => void>();
+  /** Callers that wait for an answer, by the number of the call; they get none where the connection has ended. */
+  readonly #waiting = new Map<number, (record?: Buffer) => void>();
   #xid = 1;
   isClosed = false;
 
@@ -43,6 +42,7 @@ export class RawClient {
     this.#socket.on("error", () => undefined);
     this.#socket.on("close", () => {
       this.isClosed = true;
+      for (const answer of this.#waiting.values()) answer();
     });
   }
 
@@ -54,14 +54,13 @@ export class RawClient {
     this.#socket.destroy();
   }
 
-  /** Sends a call, and resolves with the record of its answer. */
+  /** Sends a call, and resolves with the record of its answer. @throws Error when the connection ends before it */
   async ask(message: Buffer): Promise<Buffer> {
-    let answer: Buffer | undefined;
-    this.#waiting.set(message.readUInt32BE(), (record) => {
-      answer = record;
-    });
+    const xid = message.readUInt32BE();
+    const answered = new Promise<Buffer | undefined>((resolve) => this.#waiting.set(xid, resolve));
     this.send(recordOf(message));
-    await waitUntil(async () => answer !== undefined || this.isClosed);
+    const answer = this.isClosed ? undefined : await answered;
+    this.#waiting.delete(xid);
     if (answer === undefined) throw new Error("closed");
     return Buffer.concat([Buffer.alloc(4), answer]);
   }

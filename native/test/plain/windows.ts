@@ -46,6 +46,7 @@ const SAMPLES = [
   "shared/src/protocol/PROTOCOL.md",
   "shared/test/log/samples",
   "app/src/main/icons",
+  ...["linux", "macos", "windows"].map((name) => `docs/${name}.md`),
   ...["cache", "journal", "replica", "view"].map((name) => `app/test/${name}/samples`),
 ];
 

@@ -2,10 +2,11 @@
 // is begun anew (docs/FORMAT.md, "The agent's journal, cache and replica"). Every page is checked when it is read, by
 // core.node. The only place that imports better-sqlite3. Synchronous, main thread.
 /* oxlint-disable node/no-sync -- names of a database that is about to be opened, before its mount is */
-import { renameSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { checkPages, systemBoot } from "@runnel/native";
 import Database from "better-sqlite3";
 import { RunnelError, isRunnelError } from "@runnel/shared";
+import { thisSystem } from "../control/host/this-system.ts";
 
 export type Value = number | bigint | string | Uint8Array | null;
 export type Row = Record<string, unknown>;
@@ -195,7 +196,7 @@ export class IndexDatabase {
       rmSync(`${this.#path}.new`, { force: true });
       this.#db.prepare("VACUUM INTO ?").run(`${this.#path}.new`);
       for (const suffix of ["-wal", "-shm"]) rmSync(this.#path + suffix, { force: true });
-      renameSync(`${this.#path}.new`, this.#path);
+      thisSystem.replace(`${this.#path}.new`, this.#path);
     } catch {
       // The disk is still full: the next process begins with what the file had.
       rmSync(`${this.#path}.new`, { force: true });

@@ -1,9 +1,23 @@
 // Contract of what differs by operating system, for each system, as far as it can be asked anywhere.
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { connect, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { isRunnelMount, RealClock } from "@runnel/shared";
+import { Worker } from "node:worker_threads";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { isRunnelMount, listenPrivately, RealClock } from "@runnel/shared";
 import { DarwinMountTable, type MountPrograms } from "../../../src/agent/control/host/darwin/mount-table.ts";
 import { darwinSystem } from "../../../src/agent/control/host/darwin/system.ts";
 import type { FolderView } from "../../../src/agent/control/host/folder-view.ts";
@@ -279,6 +293,67 @@ describe("macOS", () => {
   });
 });
 
+const isWindows = process.platform === "win32";
+const SYSTEMS_HERE: [string, System][] = isWindows
+  ? [["Windows", windowsSystem]]
+  : [
+      ["Linux", linuxSystem],
+      ["macOS", darwinSystem],
+    ];
+
+/** Resolves to what a listener says to who comes. */
+async function saidAt(place: string): Promise<string> {
+  const socket = connect(place).setEncoding("utf8");
+  let said = "";
+  for await (const text of socket) said += String(text);
+  return said;
+}
+
+describe.each(SYSTEMS_HERE)("the place that an agent on %s listens at", (_, system) => {
+  const servers: Server[] = [];
+  const listen = async (place: string, word: string): Promise<void> => {
+    const server = createServer((socket) => socket.end(word));
+    servers.push(server);
+    await listenPrivately(server, place, "listen");
+  };
+  const closeAll = (): Promise<unknown> =>
+    Promise.all(servers.splice(0).map((server) => new Promise((done) => server.close(done))));
+  afterEach(closeAll);
+
+  test("is where it is found, also by the next one", async () => {
+    const home = mkdtempSync(join(folder, "home-"));
+    const places = [1, 2].map(() => system.placeSocket(home, {}));
+    for (const [at, place] of places.entries()) {
+      // A dead agent's socket, which has a name still.
+      if (!isWindows) writeFileSync(place, "");
+      await listen(place, `agent ${at}`);
+      expect(await saidAt(place)).toBe(`agent ${at}`);
+      await closeAll();
+      await expect(saidAt(place)).rejects.toMatchObject({ code: "ENOENT" });
+    }
+  });
+
+  (isWindows ? test : test.skip)("is not another's at the same time", async () => {
+    const place = system.placeSocket(folder, {});
+    await listen(place, "first");
+    await expect(listen(place, "second")).rejects.toMatchObject({ kind: "Exists" });
+    expect(await saidAt(place)).toBe("first");
+  });
+});
+
+/** UV_FS_O_EXLOCK of libuv: nobody else may open the file, nor give its name away. */
+const SHARES_NOTHING = 0x1000_0000;
+/** A reader that closes the file after a moment, whatever other threads do. */
+const READER = `
+  const { closeSync, openSync } = require("node:fs");
+  const { path, flags, isOpen } = require("node:worker_threads").workerData;
+  const file = openSync(path, flags);
+  Atomics.store(isOpen, 0, 1);
+  Atomics.notify(isOpen, 0);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+  closeSync(file);
+`;
+
 describe("Windows", () => {
   test("has a drive in the table for as long as its process has it, and never a dead one", async () => {
     const table = windowsSystem.mountTable(new RealClock());
@@ -319,5 +394,28 @@ describe("Windows", () => {
     const clock = Object.assign(new RealClock(), { bootMs: () => (nowMs += 300) });
     expect(() => replace(from, to, rename, clock)).toThrow(refused);
     expect(nowMs).toBeLessThan(3000);
+  });
+
+  (isWindows ? test : test.skip)("finds a reader there, and waits for it", async () => {
+    const [from, to] = [join(folder, "held-from"), join(folder, "held-to")];
+    writeFileSync(from, "new");
+    writeFileSync(to, "old");
+    const holding = openSync(to, constants.O_RDONLY | SHARES_NOTHING);
+    const isInUse = expect.objectContaining({ code: expect.stringMatching(/^(EACCES|EBUSY|EPERM)$/) });
+    expect(() => replace(from, to)).toThrow(isInUse);
+    closeSync(holding);
+    expect(readFileSync(to, "utf8")).toBe("old");
+
+    const isOpen = new Int32Array(new SharedArrayBuffer(4));
+    const reader = new Worker(READER, {
+      eval: true,
+      workerData: { path: to, flags: constants.O_RDONLY | SHARES_NOTHING, isOpen },
+    });
+    await once(reader, "online");
+    Atomics.wait(isOpen, 0, 0);
+    expect(() => renameSync(from, to)).toThrow(isInUse);
+    replace(from, to);
+    expect(readFileSync(to, "utf8")).toBe("new");
+    await once(reader, "exit");
   });
 });

@@ -11,17 +11,20 @@ export class LogFile {
   readonly #bytesMax: number;
   #descriptor: number;
   #bytes: number;
+  /** Length at which it starts anew. */
+  #turnsAt: number;
 
   constructor(path: string, bytesMax: number = LOG_BYTES_MAX) {
     this.#path = path;
     this.#bytesMax = bytesMax;
+    this.#turnsAt = bytesMax;
     this.#descriptor = openLog(path);
     this.#bytes = fstatSync(this.#descriptor).size;
   }
 
   write(line: string): void {
     try {
-      if (this.#bytes >= this.#bytesMax) this.#turn();
+      if (this.#bytes >= this.#turnsAt) this.#turn();
       this.#bytes += writeSync(this.#descriptor, line);
     } catch {
       // A full disk must not end the agent: the line is lost.
@@ -29,10 +32,19 @@ export class LogFile {
   }
 
   #turn(): void {
-    renameSync(this.#path, `${this.#path}.1`);
+    try {
+      renameSync(this.#path, `${this.#path}.1`);
+    } catch {
+      // Somebody reads the older part, whose name Windows then gives to no other file: it goes on as long again, since
+      // to wait for a reader at each line would hold up the agent.
+      this.#turnsAt = this.#bytes + this.#bytesMax;
+      return;
+    }
+    const next = openLog(this.#path);
     closeSync(this.#descriptor);
-    this.#descriptor = openLog(this.#path);
+    this.#descriptor = next;
     this.#bytes = 0;
+    this.#turnsAt = this.#bytesMax;
   }
 }
 

@@ -15,7 +15,6 @@ namespace runnel::drive {
 namespace {
 
 constexpr const char* kMacFuse = "/Library/Filesystems/macfuse.fs";
-constexpr std::string_view kVolumes = "/Volumes/";
 
 }  // namespace
 
@@ -30,10 +29,7 @@ clockid_t KernelClock() { return CLOCK_UPTIME_RAW; }
 std::string WhyNoFuse(const KernelFront::Settings& settings) {
   if (access(kMacFuse, F_OK) != 0)
     return "macFUSE is not installed: install macFUSE 5 or newer from https://macfuse.io, then try again.";
-  if (settings.uses_fskit && settings.mountpoint.compare(0, kVolumes.size(), kVolumes) != 0) {
-    return "With FSKit a drive is mounted below /Volumes: choose a folder there.";
-  }
-  return "";
+  return settings.uses_fskit ? WhyNotByFsKit(settings.mountpoint) : "";
 }
 
 std::string WhyDead(int) { return ""; }

@@ -1,8 +1,10 @@
-// The options that macFUSE is mounted with: decided here, where nothing of macOS is needed.
+// The options that macFUSE is mounted with, and the places where it is not: decided here, where nothing of macOS is
+// needed.
 #ifndef RUNNEL_DRIVE_FUSE_MOUNT_OPTIONS_H_
 #define RUNNEL_DRIVE_FUSE_MOUNT_OPTIONS_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace runnel::drive {
@@ -27,6 +29,13 @@ inline std::vector<std::string> MacFuseOptions(const MacFuseMount& mount) {
   if (mount.is_read_only) options.push_back("rdonly");
   if (mount.uses_fskit) options.push_back("backend=fskit");
   return options;
+}
+
+// Says what to do where FSKit mounts no drive; "": it mounts one there. `mountpoint` is absolute.
+inline std::string WhyNotByFsKit(std::string_view mountpoint) {
+  constexpr std::string_view kVolumes = "/Volumes/";
+  if (mountpoint.size() > kVolumes.size() && mountpoint.substr(0, kVolumes.size()) == kVolumes) return "";
+  return "With FSKit a drive is mounted below /Volumes: choose a folder there.";
 }
 
 }  // namespace runnel::drive
