@@ -12,7 +12,8 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { DRIVE_SOFTWARE } from "../../scripts/drive-software.ts";
 import { fetchPinned } from "../../scripts/pinned-file.ts";
-import { ABSENT, scenarioFiles, titlesFor } from "../../scripts/scenarios.ts";
+import { mountObstacle } from "@runnel/native/test/support/mount-place.ts";
+import { ABSENT, refusalOf, scenarioFiles, titlesFor } from "../../scripts/scenarios.ts";
 import { SUITE } from "../conformance/winfsp.ts";
 import { listedTests, resultOf, summaryOf } from "../conformance/winfsp-suite.ts";
 
@@ -129,6 +130,22 @@ describe("scenarios of a system", () => {
     expect(() => scenarioFiles("win32", ["drive-nfs-mapped"])).toThrow(
       "win32 has no scenarios called drive-nfs-mapped",
     );
+  });
+
+  test.each<[NodeJS.Platform, RegExp, string]>([
+    ["darwin", /macfuse\.fs$/, "macFUSE is not installed"],
+    ["darwin", /drive\.node$/, "native/build/drive.node is not built: it needs macFUSE's libfuse3"],
+    ["win32", /winfsp-x64\.dll$/, "WinFsp is not installed"],
+    ["win32", /drive\.node$/, "native/prebuilds/win32-x64/drive.node is not there"],
+    ["aix", /./, "there is no drive for aix"],
+  ])("on %s want a drive: without %s they fail, and say why", (platform, missing, why) => {
+    const obstacle = mountObstacle(platform, (path) => !missing.test(path));
+    expect(obstacle).toBe(why);
+    const files = scenarioFiles(platform);
+    expect(refusalOf(files, obstacle)).toMatch(`No drive can be mapped here: ${why}.`);
+    expect(refusalOf(files, undefined)).toBeUndefined();
+    expect(refusalOf(["native/test/drive-memory.test.ts"], obstacle)).toBeUndefined();
+    if (platform !== "aix") expect(mountObstacle(platform, () => true)).toBeUndefined();
   });
 
   test("leave out what Windows lacks, by its title, and what only Wine lacks they do not", () => {
