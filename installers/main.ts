@@ -33,9 +33,14 @@ import { runTool } from "./src/run.ts";
 import { signBeside, signPackage, signersOf } from "./src/signing.ts";
 import { desktopTree, systemTree } from "./src/system.ts";
 import { type Release, type Tree, filesIn } from "./src/tree.ts";
-import { checkedWinFsp, packMsi, packSetup } from "./src/windows.ts";
+import { packMsi, packSetup, winfspNamed } from "./src/windows.ts";
 
 const ROOT = resolve(fileURLToPath(new URL("..", import.meta.url)));
+
+/** Folder of what is fetched. */
+const TOOLS = join(ROOT, ".setup/tools");
+
+const WINFSP = DRIVE_SOFTWARE.win32.installer;
 
 /** Kinds that are made of what lies in the folder already. */
 const OF_WHAT_IS_THERE = new Set(["app", "cask"]);
@@ -46,7 +51,7 @@ const LEVEL = "6";
 const USAGE = `Packs Runnel, on Linux on x64 and for that, but for what says otherwise.
 
     npm run pack -- KIND… [--out FOLDER] [--version VERSION] [--level 0-9] [--electron FOLDER] [--runtime FILE]
-                          [--winfsp FILE [--winfsp-sha256 HEX]] [--downloads URL]
+                          [--winfsp FILE|fetch [--winfsp-sha256 HEX]] [--downloads URL]
 
 KIND: deb        agent, command line and server, for Debian and its kin
       desktop    the desktop app, a deb beside the first; needs Electron's folder
@@ -57,7 +62,8 @@ KIND: deb        agent, command line and server, for Debian and its kin
       tar        the same, for any folder
       container  tar, and the Containerfile of a server
       setup      a set-up for Windows on x64, for one user; with --winfsp it brings WinFsp's own installer, of the
-                 version that is pinned (scripts/drive-software.ts), or of the digest that is named
+                 version that is pinned (scripts/drive-software.ts), or of the digest that is named; --winfsp fetch has
+                 it from its vendor
       msi        the same for msiexec
       macos      a tarball for macOS on each processor; with --downloads, where they will lie, Homebrew's formula
       cask       Homebrew's cask of the app's images, which electron-builder made on a Mac; needs --downloads
@@ -96,7 +102,7 @@ const KINDS: Record<string, (packing: Packing) => Made> = {
   appimage: async ({ release, product, work, out, electron, runtime }) => {
     ensureDebian("mksquashfs", ["squashfs-tools"]);
     const tree = appImageTree(ROOT, product, desktopOf(electron), release);
-    const from = runtime ?? (await fetchPinned(RUNTIME, join(ROOT, ".setup/tools/appimage")));
+    const from = runtime ?? (await fetchPinned(RUNTIME, join(TOOLS, "appimage")));
     return [packAppImage(tree, from, release, work, out)];
   },
   rpm: ({ release, product, work, out }) => {
@@ -218,7 +224,7 @@ async function main(): Promise<void> {
       electron: { type: "string" },
       runtime: { type: "string" },
       winfsp: { type: "string" },
-      "winfsp-sha256": { type: "string", default: DRIVE_SOFTWARE.win32?.installer.sha256 ?? "" },
+      "winfsp-sha256": { type: "string", default: WINFSP.sha256 },
       downloads: { type: "string" },
     },
   });
@@ -246,8 +252,9 @@ async function main(): Promise<void> {
     const product: Tree = buildsProduct ? productTree(ROOT, release, signer?.place) : new Map();
     refuseIncomplete(product);
     const { electron, runtime, downloads } = values;
+    const pinned = { ...WINFSP, sha256: values["winfsp-sha256"] };
     const winfsp =
-      values.winfsp === undefined ? undefined : checkedWinFsp(resolve(values.winfsp), values["winfsp-sha256"]);
+      values.winfsp === undefined ? undefined : await winfspNamed(values.winfsp, pinned, join(TOOLS, "drive-software"));
     const packing = { release, product, signer, work, out, electron, runtime, winfsp, downloads };
     const paths: string[] = [];
     for (const pack of kinds) paths.push(...((await pack?.(packing)) ?? []));

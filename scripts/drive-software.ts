@@ -21,7 +21,7 @@ const MACFUSE_VERSION = "5.3.3";
 const MACFUSE_IMAGE = "/Volumes/runnel-macfuse";
 
 /** Systems whose package manager does not have it. */
-export const DRIVE_SOFTWARE: Readonly<Partial<Record<NodeJS.Platform, DriveSoftware>>> = {
+export const DRIVE_SOFTWARE: Readonly<Record<"win32" | "darwin", DriveSoftware>> = {
   win32: {
     name: "WinFsp",
     version: "2.1.25156",
@@ -54,7 +54,7 @@ function perform(words: readonly string[]): void {
 }
 
 async function main(): Promise<void> {
-  const software = DRIVE_SOFTWARE[process.platform];
+  const software = process.platform in DRIVE_SOFTWARE ? DRIVE_SOFTWARE[process.platform as "win32"] : undefined;
   if (software !== undefined) {
     console.log(`Installing ${software.name} ${software.version}`);
     const path = await fetchPinned(software.installer, join(TOOLS, "drive-software"));

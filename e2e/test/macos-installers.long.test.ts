@@ -180,11 +180,13 @@ describe("npm run pack -- macos", () => {
   const whyNot = canPack ? "" : " (skipped: packages are made on Linux on x64)";
 
   packs(
-    `makes tarballs with the addons of their processor, the drive without a driver among them${whyNot}`,
+    `makes tarballs, twice the same, with the addons of their processor, the drive without a driver among them${whyNot}`,
     async () => {
       const own = new Sandbox(PACK_MS);
       try {
         const made = await pack(["macos"], "7.0.0", own.makeFolder("out"));
+        const again = await pack(["macos"], "7.0.0", own.makeFolder("again"));
+        expect(again.map(({ sha256 }) => sha256)).toEqual(made.map(({ sha256 }) => sha256));
         const names = made.map(({ path }) => basename(path, ".tar.xz")).toSorted();
         expect(names).toEqual(["runnel-7.0.0-darwin-arm64", "runnel-7.0.0-darwin-x64"]);
         for (const name of names) {

@@ -22,6 +22,7 @@ import {
   checkLinks,
   checkMachinePaths,
   checkNames,
+  checkOfRegistry,
   checkOpenings,
   checkPlatform,
   checkRules,
@@ -57,6 +58,7 @@ describe("the project", () => {
     ["tests every limit of its limits page, and has a row for each", checkLimits({ ...LIMITS, ...TIMING })],
     ["names no path of one machine", checkMachinePaths],
     ["leaves nothing marked as unfinished", checkUnfinished],
+    ["has nobody run a package of npm's that is called as it is", checkOfRegistry],
     ["runs every test", checkFocused],
     ["exports by name", checkDefaultExports],
     ["keeps its files short", checkLength],
@@ -252,6 +254,15 @@ describe("the tidy checks", () => {
     ).toEqual([
       "shared/test/a.test.ts:1: test.only: every test runs",
       "shared/test/a.test.ts:2: describe.skip: every test runs",
+    ]);
+  });
+
+  test("find commands that have npm fetch a package of Runnel's name, and no other", () => {
+    const npx = ["np", "x"].join("");
+    const text = `${npx} runnel mount\n${npx} --yes @runnel/app mount\nnpm run runnel\n${npx} runnels`;
+    expect(planted(checkOfRegistry, { "docs/a.md": text, "server/src/a.ts": "// npm exec run" })).toEqual([
+      `docs/a.md:1: ${npx} runnel: Runnel is on no registry of npm's`,
+      `docs/a.md:2: ${npx} --yes @runnel/app: Runnel is on no registry of npm's`,
     ]);
   });
 

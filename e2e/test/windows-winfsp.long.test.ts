@@ -54,14 +54,8 @@ function setup(name: string, winfsp?: string): string {
   return packSetup(folder, RELEASE, sandbox.makeFolder(`${name}-work`), out, winfsp);
 }
 
-async function withMachine(name: string, act: (machine: Machine) => Promise<void>): Promise<void> {
-  const machine = await Machine.start(sandbox, name);
-  try {
-    await act(machine);
-  } finally {
-    await machine.close();
-  }
-}
+const withMachine = (name: string, act: (machine: Machine) => Promise<void>): Promise<void> =>
+  Machine.with(sandbox, name, act);
 
 beforeAll(() => {
   if (why !== "") return;

@@ -1,4 +1,5 @@
-// Lints the workflow files for machines that are not at hand, with actionlint as it is released.
+// Lints the workflow files for machines that are not at hand, with actionlint as it is released, and sees a command of
+// theirs fail where it has nothing to try.
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -51,4 +52,23 @@ describe("the workflow files", () => {
     },
     LINT_MS,
   );
+});
+
+describe("npm run scenarios", () => {
+  const isRoot = process.platform === "linux" && process.getuid?.() === 0;
+  const testAsRoot = isRoot ? test : test.skip;
+  const whyNot = isRoot ? "" : " (skipped: needs root on Linux)";
+
+  testAsRoot(`fails without FUSE, where the drive's tests say only that they were skipped${whyNot}`, async () => {
+    const scenarios = [process.execPath, join(ROOT, "scripts/scenarios.ts"), "drive-fuse"];
+    const hidden = ["--mount", "--propagation", "private", "sh", "-c", 'mount -t tmpfs none /dev && exec "$@"', "sh"];
+    const { code, stdout, stderr } = await run("unshare", [...hidden, ...scenarios], { deadlineMs: LINT_MS });
+    expect({ code, stdout, stderr }).toMatchObject({ code: 1, stdout: "" });
+    expect(stderr).toContain("No drive can be mapped here: /dev/fuse is not for this user.");
+    const jest = ["--no-sparkplug", "--experimental-vm-modules", join(ROOT, "node_modules/jest/bin/jest.js")];
+    const file = [process.execPath, ...jest, "--rootDir", ROOT, "--json", "native/test/drive-fuse.test.ts"];
+    const env = { ...process.env, RUNNEL_LONG: undefined };
+    const skipped = await run("unshare", [...hidden, ...file], { cwd: ROOT, env, deadlineMs: LINT_MS });
+    expect(skipped.stdout).toContain("a kernel's drive keeps the contract of drives (skipped: /dev/fuse is not for");
+  });
 });

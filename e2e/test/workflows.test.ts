@@ -12,7 +12,9 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { DRIVE_SOFTWARE } from "../../scripts/drive-software.ts";
 import { fetchPinned } from "../../scripts/pinned-file.ts";
-import { ABSENT, scenarioFiles, titlesFor } from "../../scripts/scenarios.ts";
+import { mountObstacle } from "@runnel/native/test/support/mount-place.ts";
+import { ABSENT, refusalOf, scenarioFiles, titlesFor } from "../../scripts/scenarios.ts";
+import { winfspNamed } from "../../installers/src/windows.ts";
 import { SUITE } from "../conformance/winfsp.ts";
 import { listedTests, resultOf, summaryOf } from "../conformance/winfsp-suite.ts";
 
@@ -72,6 +74,8 @@ describe("workflow files", () => {
         "npm run pack -- macos",
         "npm ci",
         "npm run pack:here -- pkg dmg app",
+        "npm run build:native",
+        "npm run try-installers",
       ],
       "windows.yml": [
         "npm ci",
@@ -83,8 +87,8 @@ describe("workflow files", () => {
         "npm ci",
         "npm run pack:here -- app",
         "npm run setup",
-        "npm run pack -- setup msi",
-        "npm run drive-software",
+        "npm run pack -- setup msi --winfsp fetch",
+        "npm ci",
         "npm run try-installers",
       ],
     });
@@ -131,6 +135,22 @@ describe("scenarios of a system", () => {
     );
   });
 
+  test.each<[NodeJS.Platform, RegExp, string]>([
+    ["darwin", /macfuse\.fs$/, "macFUSE is not installed"],
+    ["darwin", /drive\.node$/, "native/build/drive.node is not built: it needs macFUSE's libfuse3"],
+    ["win32", /winfsp-x64\.dll$/, "WinFsp is not installed"],
+    ["win32", /drive\.node$/, "native/prebuilds/win32-x64/drive.node is not there"],
+    ["aix", /./, "there is no drive for aix"],
+  ])("on %s want a drive: without %s they fail, and say why", (platform, missing, why) => {
+    const obstacle = mountObstacle(platform, (path) => !missing.test(path));
+    expect(obstacle).toBe(why);
+    const files = scenarioFiles(platform);
+    expect(refusalOf(files, obstacle)).toMatch(`No drive can be mapped here: ${why}.`);
+    expect(refusalOf(files, undefined)).toBeUndefined();
+    expect(refusalOf(["native/test/drive-memory.test.ts"], obstacle)).toBeUndefined();
+    if (platform !== "aix") expect(mountObstacle(platform, () => true)).toBeUndefined();
+  });
+
   test("leave out what Windows lacks, by its title, and what only Wine lacks they do not", () => {
     expect(titlesFor([])).toBeUndefined();
     const pattern = titlesFor(ABSENT.win32 ?? []) ?? "";
@@ -172,7 +192,7 @@ describe("software of others", () => {
       expect(digest).toMatch(/^[0-9a-f]{64}$/);
     }
     for (const { version, installer } of Object.values(DRIVE_SOFTWARE)) expect(installer.url).toContain(version);
-    expect(SUITE.url).toContain(DRIVE_SOFTWARE.win32?.version ?? "none");
+    expect(SUITE.url).toContain(DRIVE_SOFTWARE.win32.version);
   });
 
   test("is fetched once when it is the one that was meant", async () => {
@@ -189,6 +209,17 @@ describe("software of others", () => {
     await expect(fetchPinned(other, bad)).rejects.toThrow(/is not what it was: its SHA-256 is [0-9a-f]{64}/);
     await expect(fetchPinned({ url: `${served}/none.msi`, sha256 }, bad)).rejects.toThrow(/was answered 404/);
     expect(readdirSync(bad)).toEqual([]);
+  });
+
+  test("is what a set-up brings: fetched by its digest, or named and compared with it", async () => {
+    const into = join(folder, "winfsp");
+    const pinned = { url: `${served}/driver.msi`, sha256 };
+    const path = await winfspNamed("fetch", pinned, into);
+    expect(readFileSync(path, "utf8")).toBe("a driver");
+    const other = { ...pinned, sha256: "0".repeat(64) };
+    await expect(winfspNamed("fetch", other, into)).rejects.toThrow(/is not what it was/);
+    expect(await winfspNamed(path, pinned, into)).toBe(path);
+    await expect(winfspNamed(path, other, into)).rejects.toThrow(/is not the installer of WinFsp that is meant/);
   });
 });
 

@@ -2,11 +2,16 @@
 // msiexec by wixl, both for one user, without rights of an administrator.
 import { createHash } from "node:crypto";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { RUN_KEY, RUN_NAME } from "../../app/src/agent/start/host/windows/run-value.ts";
+import { type PinnedFile, fetchPinned } from "../../scripts/pinned-file.ts";
 import { runTool } from "./run.ts";
 import { template } from "./system.ts";
 import { type Release, filesIn, settle, sizeOf } from "./tree.ts";
+
+/** Key below this user's, and name there, of the value by which Windows starts Runnel at log-in. */
+export const AT_LOGIN = { RUN: RUN_KEY, STARTS: RUN_NAME };
 
 const FOLDER = fileURLToPath(new URL("../windows", import.meta.url));
 
@@ -23,6 +28,7 @@ export function packSetup(folder: string, release: Release, work: string, out: s
   const files = filesIn(folder);
   const path = join(out, `runnel-${release.version}-setup.exe`);
   const words = {
+    ...AT_LOGIN,
     OUT: path,
     VERSION: release.version,
     COMPRESSOR: release.level === 0 ? "zlib" : "/SOLID lzma",
@@ -37,6 +43,17 @@ export function packSetup(folder: string, release: Release, work: string, out: s
   runTool("makensis", ["-V2", "-WX", "-INPUTCHARSET", "UTF8", script], { env });
   rmSync(script);
   return path;
+}
+
+/** Stands in the place of a file's name for WinFsp's own installer from where its vendor has it. */
+const FETCHED = "fetch";
+
+/**
+ * Path of WinFsp's own installer, which is fetched into `folder` where it is not named.
+ * @throws Error when it is another file than `pinned`, or cannot be fetched
+ */
+export async function winfspNamed(named: string, pinned: PinnedFile, folder: string): Promise<string> {
+  return named === FETCHED ? fetchPinned(pinned, folder) : checkedWinFsp(resolve(named), pinned.sha256);
 }
 
 /** Path of WinFsp's own installer. @throws Error when it is another file than the one that is meant */
@@ -81,6 +98,7 @@ export function packMsi(folder: string, release: Release, work: string, out: str
   const files = filesIn(folder);
   const path = join(out, `runnel-${release.version}.msi`);
   const words = {
+    ...AT_LOGIN,
     VERSION: release.version,
     UPGRADE,
     PRODUCT: guid(`product ${release.version}`),
@@ -98,7 +116,7 @@ export function packMsi(folder: string, release: Release, work: string, out: str
   // It finds files below the folder that it runs in only.
   runTool("wixl", ["--arch", "x64", "--output", path, source], { env, cwd: folder });
   rmSync(source);
-  for (const query of ENDS_AGENT) runTool("msibuild", [path, "-q", query], { env });
+  for (const query of [...ENDS_AGENT, ...FORGETS_START]) runTool("msibuild", [path, "-q", query], { env });
   settleSummary(path, words.PACKAGE, release.epochSeconds);
   return path;
 }
@@ -133,6 +151,24 @@ const ENDS_AGENT = [
     `VALUES ('EndAgent', ${STARTS_PROGRAM}, 'INSTALLDIR', '${STOP}')`,
   "INSERT INTO `InstallExecuteSequence` (`Action`, `Condition`, `Sequence`) " +
     "VALUES ('EndAgent', 'REMOVE=\"ALL\" OR OLDER', 1399)",
+];
+
+/** Type of an action that gives a property the value of a text (51), and of one that may fail (64). */
+const [SETS_PROPERTY, MAY_FAIL] = [51, 64];
+
+/**
+ * Removes what Windows starts at log-in when that is this copy, once all is removed; a newer version goes on to be
+ * started. A condition knows properties only.
+ */
+const FORGETS_START = [
+  "INSERT INTO `CustomAction` (`Action`, `Type`, `Source`, `Target`) " +
+    `VALUES ('FindOwnStart', ${SETS_PROPERTY}, 'OWNSTART', '"[INSTALLDIR]')`,
+  "INSERT INTO `InstallExecuteSequence` (`Action`, `Condition`, `Sequence`) VALUES ('FindOwnStart', 'STARTS', 1398)",
+  "INSERT INTO `CustomAction` (`Action`, `Type`, `Source`, `Target`) " +
+    `VALUES ('ForgetStart', ${STARTS_PROGRAM + MAY_FAIL}, 'TARGETDIR', ` +
+    `'"[System64Folder]reg.exe" delete "HKCU\\${RUN_KEY}" /v "${RUN_NAME}" /f')`,
+  "INSERT INTO `InstallExecuteSequence` (`Action`, `Condition`, `Sequence`) VALUES ('ForgetStart', " +
+    "'REMOVE=\"ALL\" AND NOT UPGRADINGPRODUCTCODE AND STARTS ~<< OWNSTART', 6601)",
 ];
 
 /** Lines of a folder: it is a component, since those of a user are known by a value in the registry. */

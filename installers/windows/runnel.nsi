@@ -20,6 +20,7 @@ VIAddVersionKey "FileDescription" "Set-up of Runnel"
 VIAddVersionKey "LegalCopyright" "MIT licence"
 
 !include LogicLib.nsh
+!include FileFunc.nsh
 !define ENTRY "Software\Microsoft\Windows\CurrentVersion\Uninstall\Runnel"
 
 Page directory
@@ -35,10 +36,15 @@ UninstPage instfiles
 
 Section
     SetShellVarContext current
-    ; What is installed goes by its own uninstaller, which knows its files and ends its agent.
+    ; What is installed goes by its own uninstaller, which knows its files and ends its agent. In its folder the newer
+    ; version is what Windows goes on to start at log-in.
     ReadRegStr $1 HKCU "Software\Runnel" "Folder"
     ${If} ${FileExists} "$1\uninstall.exe"
-        ExecWait '"$1\uninstall.exe" /S _?=$1' $0
+        StrCpy $2 ""
+        ${If} $1 == $INSTDIR
+            StrCpy $2 "/newer"
+        ${EndIf}
+        ExecWait '"$1\uninstall.exe" /S $2 _?=$1' $0
         ${If} $0 <> 0
             !insertmacro Refuse "The version that is installed cannot be removed: programs may use its drives."
         ${EndIf}
@@ -100,6 +106,19 @@ Section "Uninstall"
     Delete "$INSTDIR\uninstall.exe"
     SetOutPath "$TEMP"
     RMDir "$INSTDIR"
+    ; Windows is to start nothing that is gone. What starts another copy of Runnel stays.
+    ${GetParameters} $1
+    ClearErrors
+    ${GetOptions} $1 "/newer" $2
+    ${If} ${Errors}
+        ReadRegStr $1 HKCU "@RUN@" "@STARTS@"
+        StrCpy $3 '"$INSTDIR\'
+        StrLen $2 $3
+        StrCpy $1 $1 $2
+        ${If} $1 == $3
+            DeleteRegValue HKCU "@RUN@" "@STARTS@"
+        ${EndIf}
+    ${EndIf}
     DeleteRegKey HKCU "${ENTRY}"
     DeleteRegValue HKCU "Software\Runnel" "Folder"
     DeleteRegKey /ifempty HKCU "Software\Runnel"

@@ -7,9 +7,9 @@ import { Wine } from "../../../scripts/wine.mjs";
 import { type Sandbox, waitFor } from "../harness/index.ts";
 
 const STEP_MS = 300_000;
-/** Folder of the user's that set-up and package install into. */
+/** Folder of the user's that set-up and package install into, as Linux has it, and as Windows. */
 export const PROGRAMS = "AppData/Local/Programs/Runnel";
-const INSTALLED = `C:\\users\\root\\${PROGRAMS.replaceAll("/", "\\")}`;
+export const INSTALLED = `C:\\users\\root\\${PROGRAMS.replaceAll("/", "\\")}`;
 
 /** A path of this system as Wine has it. */
 export const onWindows = (path: string): string => `Z:${path.replaceAll("/", "\\")}`;
@@ -32,6 +32,16 @@ export class Machine {
   static async start(sandbox: Sandbox, name: string): Promise<Machine> {
     const folder = sandbox.makeFolder(name);
     return new Machine(folder, await Wine.start(join(folder, "prefix"), sandbox.env, [sandbox.folder]));
+  }
+
+  /** Starts one for as long as `act` lasts. */
+  static async with(sandbox: Sandbox, name: string, act: (machine: Machine) => Promise<void>): Promise<void> {
+    const machine = await Machine.start(sandbox, name);
+    try {
+      await act(machine);
+    } finally {
+      await machine.close();
+    }
   }
 
   /** Runs a program to its end. Its words go to a file: Wine's processes write into no pipe of Linux. */
@@ -97,6 +107,11 @@ export class Machine {
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name).slice(path.length + 1))
       .toSorted();
+  }
+
+  /** Text of a file of the user. */
+  read(ofUser: string): string {
+    return readFileSync(this.path(ofUser), "utf8");
   }
 
   /** Values of a key of the registry with all below it, and their names; "" where it is missing. */

@@ -11,11 +11,13 @@ export const DATA = "/var/runnel";
 
 export interface ServerGround extends Pick<VolumeHost, "clock" | "disk" | "termMs" | "warn" | "openMeta"> {
   acceptor: Parameters<typeof serve>[0]["acceptor"];
+  /** PORT, unless it is another. */
+  port?: number;
   /** Called with each volume that was opened; returns it as the server is to see it. */
   opened(volume: OpenedVolume): OpenedVolume;
 }
 
-export function serveFolder({ acceptor, opened, ...ground }: ServerGround): Promise<RunningServer> {
+export function serveFolder({ acceptor, opened, port = PORT, ...ground }: ServerGround): Promise<RunningServer> {
   const executor = inlineExecutor();
   const settings = { name: VOLUME, folder: FOLDER };
   const host: VolumeHost = { ...ground, executor, dataFolder: DATA };
@@ -24,7 +26,7 @@ export function serveFolder({ acceptor, opened, ...ground }: ServerGround): Prom
     clock: ground.clock,
     executor,
     host: "127.0.0.1",
-    port: PORT,
+    port,
     software: "Runnel server",
     isSecure: false,
     security: undefined,

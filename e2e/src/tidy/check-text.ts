@@ -13,6 +13,8 @@ const LINES_MAX = 500;
 const UNFINISHED = /\b(TOD[O]|FIXM[E]|XX[X]|HAC[K])\b/g;
 const MACHINE_PATH = /(?<![\w.~)}>*-])\/(work|tmp|home|root|Users)\//g;
 const OUTSIDE_DOCUMENT = /\bhandboo[k]\b/gi;
+/** The name at the registry of npm is not ours: the command would run what somebody else has put there. */
+const OF_REGISTRY = /\b(npx|npm (exec|x))( -\S+)* (@runnel\/\S+|runnel\b)/g;
 const FOCUSED =
   /\b(test|it|describe)(\.[a-zA-Z]+)*\.(only|todo|failing)\b|(?<![?:]\s)\b(test|it|describe)(\.[a-zA-Z]+)*\.skip\b|\b(fit|fdescribe|xit|xtest|xdescribe)\s*[.(]/g;
 
@@ -56,6 +58,12 @@ export function checkMachinePaths(files: readonly ProjectFile[]): Violation[] {
         : findAll(file, file.text, MACHINE_PATH, (found) => `${found}: a path of this machine`)),
       ...findAll(file, file.text, OUTSIDE_DOCUMENT, (found) => `"${found}" is not part of the project`),
     ]);
+}
+
+export function checkOfRegistry(files: readonly ProjectFile[]): Violation[] {
+  return files.flatMap((file) =>
+    findAll(file, file.text, OF_REGISTRY, (found) => `${found}: Runnel is on no registry of npm's`),
+  );
 }
 
 export function checkFocused(files: readonly ProjectFile[]): Violation[] {

@@ -8,8 +8,10 @@ import { fromSystemError, isRunnelError, RunnelError } from "@runnel/shared/base
 import { checkPrintable, type FoundEntry, type LoginEntry } from "../../login-start.ts";
 
 const OPERATION = "start at login";
-const KEY = String.raw`HKEY_CURRENT_USER\Software\Microsoft\Windows\CurrentVersion\Run`;
-const NAME = "Runnel drives";
+/** Below the key of this user; the installers remove the value that starts what they remove. */
+export const RUN_KEY = String.raw`Software\Microsoft\Windows\CurrentVersion\Run`;
+export const RUN_NAME = "Runnel drives";
+const KEY = String.raw`HKEY_CURRENT_USER\${RUN_KEY}`;
 /** Each of Runnel's commands has it, and no other's. */
 const MARK = ' "reconnect" "--home" "';
 /** Windows starts no longer ones. */
@@ -20,7 +22,7 @@ const ANSWER_MS = 10_000;
 export type RunReg = (...words: string[]) => Promise<void>;
 
 export class RunValue implements LoginEntry {
-  readonly place = `${KEY}, "${NAME}"`;
+  readonly place = `${KEY}, "${RUN_NAME}"`;
   readonly #reg: RunReg;
 
   constructor(reg: RunReg = runReg) {
@@ -62,19 +64,19 @@ export class RunValue implements LoginEntry {
   }
 
   async remove(): Promise<void> {
-    await this.#reg("delete", KEY, "/v", NAME, "/f");
+    await this.#reg("delete", KEY, "/v", RUN_NAME, "/f");
   }
 }
 
 /** A file that reg.exe imports. */
 function fileOf(text: string): string {
   const data = text.replaceAll(/["\\]/g, String.raw`\$&`);
-  return ["Windows Registry Editor Version 5.00", "", `[${KEY}]`, `"${NAME}"="${data}"`, ""].join("\r\n");
+  return ["Windows Registry Editor Version 5.00", "", `[${KEY}]`, `"${RUN_NAME}"="${data}"`, ""].join("\r\n");
 }
 
 /** Text of the value in a file that reg.exe exported; as it stands there where it is no plain text. */
 function valueIn(file: string): string | undefined {
-  const start = `"${NAME}"=`;
+  const start = `"${RUN_NAME}"=`;
   const line = file.split(/\r?\n/).find((each) => each.startsWith(start));
   if (line === undefined) return undefined;
   const data = line.slice(start.length);
