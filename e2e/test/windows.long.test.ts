@@ -1,16 +1,19 @@
 // The whole product on Windows, as far as Wine shows it: command line and agent of the installed folder against a
-// server on Linux, a program of Windows on the drive, another client on Linux. WinFsp is a stand-in (native/README.md).
+// server on Linux, programs of Windows on the drive, another client on Linux. WinFsp is a stand-in (native/README.md),
+// whose port takes connections for programs: most are played here, over a connection of this process.
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { createHash, randomBytes } from "node:crypto";
 import { constants, createReadStream, existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ACCESS, DISPOSITION, OPTION, type WindowsProgram } from "@runnel/native/test/support/windows-program.ts";
+import type { StandIn } from "@runnel/native/test/support/stand-in.ts";
+import { ACCESS, type WindowsProgram } from "@runnel/native/test/support/windows-program.ts";
 import { type Device, Sandbox, type ServerProcess, onMount, waitFor } from "../src/harness/index.ts";
-import { type RemoteStandIn, WindowsMachine } from "../src/windows/index.ts";
+import { WindowsMachine } from "../src/windows/index.ts";
 
 const { O_CREAT, O_RDONLY, O_RDWR, O_TRUNC } = constants;
-/** Answers of a drive to names that Windows has none of, and to changes without its server (ntstatus.h). */
-const [NAME_INVALID, WRITE_PROTECTED] = [0xc0000033, 0xc00000a2];
+/** Answers of a drive (ntstatus.h); the third is to changes without its server. */
+const [NAME_INVALID, COLLISION, WRITE_PROTECTED] = [0xc0000033, 0xc0000035, 0xc00000a2];
+const [NOT_FOUND, NO_DRIVE] = [0xc0000034, 0xc000003a];
 /** The addons for Windows are compiled, with zig's C++ library, when nothing of it is there yet. */
 const BUILD_MS = 60 * 60_000;
 /** Deadlines for a busy machine, on which each command starts Node under Wine. */
@@ -35,7 +38,7 @@ let photosUrl: string;
 let linux: Device;
 let linuxDrive: string;
 let program: WindowsProgram;
-let standIn: RemoteStandIn;
+let standIn: StandIn;
 
 beforeAll(async () => {
   sandbox = new Sandbox(BUILD_MS);
@@ -133,9 +136,17 @@ async function read(name: string): Promise<Uint8Array> {
 }
 
 describe("a drive of Windows", () => {
-  test("is mapped at a letter, once the machine is let in", async () => {
+  test("is mapped at a letter, once the machine is let in and has WinFsp, which doctor and a mount ask for", async () => {
     const joined = await machine.ask("login", await invite(), "--name", "windows");
     url = String(joined["url"]);
+    const missing = "install it from https://github.com/winfsp/winfsp";
+    expect((await machine.runnel("doctor")).stdout).toContain(missing);
+    expect(await machine.runnelCmd("mount", url, "R:")).toMatchObject({
+      code: expect.any(Number),
+      stderr: expect.stringContaining(missing),
+    });
+    await machine.installWinFsp();
+    expect((await machine.runnel("doctor")).stdout).toContain("WinFsp, which shows drives, is installed.");
     expect(await machine.runnelCmd("mount", url, "r:\\")).toMatchObject({ code: 0, stdout: `Mounted ${url} at R:.\n` });
     await startProgram();
     expect(await standIn.volume()).toMatchObject({ mountpoint: "R:", prefix: "\\runnel-R\\docs" });
@@ -144,8 +155,7 @@ describe("a drive of Windows", () => {
     expect(mounts).toMatchObject([{ mountpoint: "R:", state: "connected", problems: [] }]);
   });
 
-  test("is refused where no drive can be, in one sentence; doctor says what shows drives, and is not installed", async () => {
-    expect((await machine.runnel("doctor")).stdout).toContain("install it from https://github.com/winfsp/winfsp");
+  test("is refused where no drive can be, in one sentence", async () => {
     const refusals = [
       ["R:", `${url} is already mounted at R:.`],
       ["C:", "C: is the letter of another drive. Choose a free one."],
@@ -184,6 +194,40 @@ describe("a drive of Windows", () => {
     writeFileSync(join(served, "large.bin"), large);
     const isSame = async (): Promise<boolean> => digest(await read("large.bin").catch(() => hello)) === digest(large);
     await waitFor(isSame, SHOWN_MS, "what a program on the server wrote");
+  });
+
+  test("is used by a process of Windows, which a client on Linux sees, and back", async () => {
+    const told = await machine.perform("R:", [
+      ["mkdir", "work"],
+      ["write", "work/draft.md", "from a process of Windows"],
+      ["write", "work/old.md", "old"],
+      ["rename", "work/draft.md", "work/Final.md"],
+      ["remove", "work/old.md"],
+      ["read", "work/final.md"],
+      ["read", "work/draft.md"],
+      ["list", "work"],
+    ]);
+    expect(told.slice(0, 5)).toEqual(Array.from({ length: 5 }, () => ({ result: null })));
+    expect(told.slice(5)).toEqual([
+      { result: "from a process of Windows" },
+      { status: NOT_FOUND },
+      { result: ["Final.md"] },
+    ]);
+    const folder = join(linuxDrive, "work");
+    expect(await onLinux('ls "$1" && cat "$1/Final.md"', folder)).toBe("Final.md\nfrom a process of Windows");
+    await onLinux('mv "$1/Final.md" "$1/seen.md" && printf "from Linux" > "$1/answer.md"', folder);
+    expect(
+      await machine.perform("R:", [
+        ["list", "work"],
+        ["read", "work/answer.md"],
+        ["read", "work/seen.md"],
+      ]),
+    ).toEqual([
+      { result: ["answer.md", "seen.md"] },
+      { result: "from Linux" },
+      { result: "from a process of Windows" },
+    ]);
+    expect(await machine.perform("Q:", [["list", ""]])).toEqual([{ status: NO_DRIVE }]);
   });
 
   test("is one of several", async () => {
@@ -287,19 +331,27 @@ describe("a drive of Windows", () => {
     expect(statSync(join(served, "hello.txt")).mode & 0o777).toBe(0o640);
   });
 
-  test("closes the files of a program that ends, and removes those that go with it", async () => {
-    const other = await machine.program("R:");
-    const access = ACCESS.read | ACCESS.write | ACCESS.delete;
-    const how = { path: "\\for a while.tmp", access, disposition: DISPOSITION.create };
-    await other.program.ask("open", { ...how, options: OPTION.deleteOnClose });
-    const fd = await other.program.open("saved.txt", O_RDWR | O_CREAT);
-    await other.program.write(fd, 0, Buffer.from("by a program that crashed"));
-    expect(await program.readdir("")).toContain("for a while.tmp");
-    other.standIn.close();
-    const isGone = async (): Promise<boolean> => !(await program.readdir("")).includes("for a while.tmp");
-    await waitFor(isGone, SHOWN_MS, "the file to go");
+  test("closes the files of a process that is killed, and removes those that go with it", async () => {
+    const { told, kill } = await machine.leave("R:", [
+      ["lock", "~lock.tmp"],
+      ["begin", "saved.txt", "by a program that crashed"],
+    ]);
+    expect(told).toEqual([{ result: null }, { result: null }]);
+    const lock = await machine.perform("R:", [
+      ["lock", "~lock.tmp"],
+      ["list", ""],
+    ]);
+    expect(lock).toEqual([{ status: COLLISION }, { result: expect.arrayContaining(["~lock.tmp", "saved.txt"]) }]);
+    expect(servedDigest("saved.txt")).not.toBe(digest(Buffer.from("by a program that crashed")));
+    expect(await machine.runnel("unmount", "R:")).toMatchObject({
+      stderr: expect.stringContaining("Programs use the drive"),
+    });
+    await kill();
     const isSaved = (): boolean => servedDigest("saved.txt") === digest(Buffer.from("by a program that crashed"));
-    await waitFor(isSaved, SHOWN_MS, "the other file to be saved");
+    await waitFor(isSaved, SHOWN_MS, "the file to be saved");
+    await waitFor(async () => !(await program.readdir("")).includes("~lock.tmp"), SHOWN_MS, "the other to go");
+    expect(await machine.perform("R:", [["lock", "~lock.tmp"]])).toEqual([{ result: null }]);
+    await waitFor(async () => !(await program.readdir("")).includes("~lock.tmp"), SHOWN_MS, "it to go again");
   });
 
   test("carries a file of a gigabyte", async () => {
@@ -349,6 +401,7 @@ describe("a drive of Windows", () => {
     const bytes = randomBytes(29_000);
     const fd = await program.open("waiting.bin", O_RDWR | O_CREAT);
     await program.write(fd, 0, bytes);
+    await waitFor(() => existsSync(join(served, "waiting.bin")), SHOWN_MS, "the name on the server");
     await server.kill();
     const closing = program.close(fd).catch(() => undefined);
     const isWaiting = async (): Promise<boolean> => {
@@ -415,6 +468,39 @@ describe("a drive of Windows", () => {
     expect(await machine.ask("start-at-login")).toMatchObject({ state: "on" });
     expect(await machine.ask("start-at-login", "off")).toEqual({ state: "off", place, obstacle: null });
     await machine.ask("set", "R:", "--no-keep");
+  });
+
+  test("answers for what it has while the agent's event loop is held; what the agent decides waits", async () => {
+    expect(await machine.runnel("unmount", "R:")).toMatchObject({ code: 0 });
+    expect(await machine.runnel("stop")).toMatchObject({ code: 0 });
+    await waitFor(() => machine.agentPid() === undefined, SHOWN_MS, "the agent to end");
+    machine.letHold();
+    expect(await machine.runnel("mount", url, "R:")).toMatchObject({ code: 0 });
+    await startProgram();
+    for (const name of ["one.txt", "other.txt"]) await write(name, Buffer.from(name));
+    for (const name of ["one.txt", "other.txt"]) await read(name);
+    const names = await program.readdir("");
+    const other = await program.open("other.txt", O_RDWR);
+    const goOn = await machine.holdAgent();
+    let isMade = false;
+    const waiting = [program.mkdir("made").then(() => (isMade = true))];
+    try {
+      expect(Buffer.from(await read("one.txt")).toString()).toBe("one.txt");
+      expect((await program.stat("One.txt")).sizeBytes).toBe(7);
+      expect(await program.readdir("")).toEqual(names);
+      await program.write(other, 0, Buffer.from("OTHER"));
+      expect(Buffer.from(await program.read(other, 0, 100)).toString()).toBe("OTHER.txt");
+      waiting.push(program.fsync(other).then(() => (isMade = true)));
+      expect(Buffer.from(await read("one.txt")).toString()).toBe("one.txt");
+      expect(isMade).toBe(false);
+    } finally {
+      goOn();
+    }
+    await Promise.all(waiting);
+    await program.close(other);
+    await machine.ask("flush", "R:", "--applied");
+    expect(servedDigest("other.txt")).toBe(digest(Buffer.from("OTHER.txt")));
+    expect(await program.readdir("")).toContain("made");
   });
 
   test("is ended, and its agent too", async () => {

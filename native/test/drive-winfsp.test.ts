@@ -41,7 +41,7 @@ function start(mountpoint: string): Promise<unknown> {
   test(
     "it is a network drive at a letter, finds names in any case, has no streams, and is asked every time",
     withRig(async ({ standIn }) => {
-      expect(standIn.volume()).toEqual({
+      expect(await standIn.volume()).toEqual({
         mountpoint: "R:",
         prefix: "\\runnel-R\\docs",
         device: "WinFsp.Net",
@@ -65,7 +65,7 @@ function start(mountpoint: string): Promise<unknown> {
     "a drive that may only be read says so to programs and to Windows",
     withRig(async (rig) => {
       rig.fake.remoteWrite("a", Buffer.from("text"));
-      expect(rig.standIn.volume().isReadOnly).toBe(true);
+      expect((await rig.standIn.volume()).isReadOnly).toBe(true);
       expect(await statusOf(rig.program.mkdir("d"))).toBe(STATUS.writeProtected);
       expect(await statusOf(rig.program.open("a", O_RDWR))).toBe(STATUS.writeProtected);
       expect(await statusOf(rig.program.unlink("a"))).toBe(STATUS.writeProtected);
@@ -77,7 +77,7 @@ function start(mountpoint: string): Promise<unknown> {
     const place = "\\\\runnel\\docs";
     const rig = await winfspRig({}, false, place);
     try {
-      expect(rig.standIn.volume(place)).toMatchObject({
+      expect(await rig.standIn.volume(place)).toMatchObject({
         mountpoint: "",
         prefix: "\\runnel\\docs",
         device: "WinFsp.Net",
@@ -87,7 +87,7 @@ function start(mountpoint: string): Promise<unknown> {
       for (const name of [place, "\\\\Runnel\\DOCS"])
         await expect(start(name)).rejects.toMatchObject({ kind: "Unavailable", message: /name is there already/ });
       const [other, letter] = [await winfspRig({}, false, "\\\\runnel\\photos"), await winfspRig()];
-      expect(other.standIn.volume("\\\\runnel\\photos").prefix).toBe("\\runnel\\photos");
+      expect((await other.standIn.volume("\\\\runnel\\photos")).prefix).toBe("\\runnel\\photos");
       await Promise.all([other.close(), letter.close()]);
     } finally {
       await rig.close();
@@ -123,7 +123,7 @@ function start(mountpoint: string): Promise<unknown> {
     withRig(async ({ fake, program, standIn, until }) => {
       const fd = await program.open("a", O_RDWR | O_CREAT);
       await program.write(fd, 0, Buffer.from("text"));
-      standIn.endOutside();
+      await standIn.endOutside();
       await until(async () => fake.logOf("unmounted").length === 1);
       expect(fake.logOf("unmounted")).toMatchObject([{ reason: "WinFsp has ended the drive." }]);
     }),
@@ -504,7 +504,7 @@ function start(mountpoint: string): Promise<unknown> {
     "are told to those who watch, with the names as the folders have them",
     withRig(async (rig) => {
       rig.fake.remoteMkdir("Docs");
-      await rig.until(async () => rig.standIn.heard().length > 0);
+      await rig.until(async () => (await rig.standIn.heard()).length > 0);
       rig.fake.remoteWrite("Docs/a?", Buffer.from("one"));
       rig.fake.remoteWrite("Docs/a?", Buffer.from("two"));
       rig.fake.remoteRename("Docs/a?", "Docs/b");
@@ -512,7 +512,7 @@ function start(mountpoint: string): Promise<unknown> {
       rig.fake.remoteMkdir("Docs/sub");
       const heard: string[] = [];
       await rig.until(async () => {
-        for (const [action, filter, path] of rig.standIn.heard()) {
+        for (const [action, filter, path] of await rig.standIn.heard()) {
           const isName = filter === NOTIFY.fileName || filter === NOTIFY.folderName;
           heard.push(`${action} ${isName ? filter : "content"} ${path}`);
         }
@@ -537,7 +537,7 @@ function start(mountpoint: string): Promise<unknown> {
       rig.fake.remoteWrite("last", Buffer.from("x"));
       const heard: string[] = [];
       await rig.until(async () => {
-        heard.push(...rig.standIn.heard().map(([, , path]) => path));
+        heard.push(...(await rig.standIn.heard()).map(([, , path]) => path));
         return heard.includes("\\last");
       });
       expect(heard).toEqual(["\\last"]);

@@ -3,47 +3,7 @@
 // EOPNOTSUPP.
 import { constants } from "node:fs";
 import type { TestProgram } from "./drive-rig.ts";
-
-export interface FileInfo {
-  attributes: number;
-  tag: number;
-  sizeBytes: number;
-  allocatedBytes: number;
-  /** 100 ns since 1601. */
-  creation: bigint;
-  access: bigint;
-  write: bigint;
-  change: bigint;
-  index: number;
-}
-
-export interface StandInReply {
-  status: number;
-  handle: number;
-  text: string;
-  bytes: Buffer;
-  info?: FileInfo;
-  names: (FileInfo & { name: string })[];
-  totalBytes: number;
-  freeBytes: number;
-  label: string;
-}
-
-/** The addon that test/winfsp makes. `mountpoint`: whose drive is meant; left out: the last that was made. */
-export interface StandIn {
-  ask(call: string, args: object, mountpoint?: string): Promise<StandInReply>;
-  heard(mountpoint?: string): [action: number, filter: number, path: string][];
-  volume(mountpoint?: string): {
-    mountpoint: string;
-    prefix: string;
-    device: string;
-    isReadOnly: boolean;
-    isCaseSensitive: boolean;
-    hasStreams: boolean;
-    fileInfoTimeoutMs: number;
-  };
-  endOutside(mountpoint?: string): void;
-}
+import type { Asked, FileInfo, StandIn, StandInReply } from "./stand-in.ts";
 
 const EOPNOTSUPP = 95;
 
@@ -126,12 +86,12 @@ export class WindowsProgram implements TestProgram {
     this.#mountpoint = mountpoint;
   }
 
-  #request(call: string, args: object): Promise<StandInReply> {
+  #request(call: string, args: Asked): Promise<StandInReply> {
     return this.#standIn.ask(call, args, this.#mountpoint);
   }
 
   /** Makes a request. @throws StatusError when it fails. */
-  async ask(call: string, args: object): Promise<StandInReply> {
+  async ask(call: string, args: Asked): Promise<StandInReply> {
     const told = await this.#request(call, args);
     if (told.status !== 0) throw new StatusError(call, told.status);
     return told;

@@ -11,7 +11,7 @@ namespace {
 
 std::mutex drivers_mutex;
 
-// The one of the last drive stands last. Threads may outlive the module's end.
+// The one of the last drive stands last. Threads may outlive the library's end.
 std::vector<Driver*>& Drivers() {
   static auto* const drivers = new std::vector<Driver*>;
   return *drivers;
@@ -25,16 +25,15 @@ bool IsSame(const std::wstring& one, const std::wstring& other) {
 
 Driver& Driver::Of(FSP_FILE_SYSTEM* file_system) { return *reinterpret_cast<Served*>(file_system)->driver; }
 
-Driver& Driver::At(const std::wstring& mountpoint) {
+Driver* Driver::At(const std::wstring& mountpoint) {
   const std::lock_guard lock(drivers_mutex);
-  std::vector<Driver*>& drivers = Drivers();
-  if (drivers.empty()) drivers.push_back(new Driver);
+  const std::vector<Driver*>& drivers = Drivers();
+  if (mountpoint.empty()) return drivers.empty() ? nullptr : drivers.back();
   for (Driver* driver : drivers) {
-    if (mountpoint.empty()) break;
     if (driver->mountpoint() == mountpoint || (!driver->IsFree() && IsSame(L'\\' + driver->prefix(), mountpoint)))
-      return *driver;
+      return driver;
   }
-  return *drivers.back();
+  return nullptr;
 }
 
 NTSTATUS Driver::Create(PWSTR device, const FSP_FSCTL_VOLUME_PARAMS* params,
@@ -192,10 +191,11 @@ void Driver::Ask(const std::string& call, Asked asked, std::function<void(StandI
       {"volume", &Driver::GetVolume},
   };
   const auto found = kCalls.find(call);
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (found == kCalls.end() || file_system_ == nullptr || is_stopping_) {
     StandInReply told;
     told.status = found == kCalls.end() ? STATUS_INVALID_PARAMETER : STATUS_DEVICE_NOT_READY;
+    lock.unlock();
     return done(told);
   }
   queue_.push_back(

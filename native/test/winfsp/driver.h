@@ -80,8 +80,9 @@ class Driver {
  public:
   // The driver of a file system.
   static Driver& Of(FSP_FILE_SYSTEM* file_system);
-  // The driver of the drive at a letter, or of a share; that of the last drive where there is none, or none is named.
-  static Driver& At(const std::wstring& mountpoint);
+  // The driver of the drive at a letter, or of a share; where none is named, that of the last drive. nullptr: there is
+  // none.
+  static Driver* At(const std::wstring& mountpoint);
 
   // ── what the library's functions do ──
   static NTSTATUS Create(PWSTR device, const FSP_FSCTL_VOLUME_PARAMS* params,
@@ -158,7 +159,6 @@ class Driver {
   std::deque<std::function<void()>> queue_;
   bool is_stopping_ = false;
   std::map<int64_t, FileObject> files_;
-  int64_t next_handle_ = 1;
   uint64_t next_hint_ = 1;
   std::map<uint64_t, std::pair<NTSTATUS, ULONG>> responses_;
   std::vector<Notification> heard_;

@@ -1,7 +1,9 @@
-// The functions of winfsp-x64.dll that a file system calls.
+// The functions of winfsp-x64.dll that a file system calls. The first that makes one begins to listen for programs.
 #include "library.h"
 
 #include <cstring>
+
+#include "port.h"
 
 using runnel::test::Driver;
 
@@ -62,6 +64,9 @@ void ReadDirBuffer(const void* buffer, ULONG size, std::vector<Listed>* names, u
 
 extern "C" {
 
+// Node takes the library for an addon, so that a test may load it where no WinFsp is installed.
+__declspec(dllexport) void* napi_register_module_v1(void*, void* exports) { return exports; }
+
 FSP_API NTSTATUS FspVersion(PUINT32 version) {
   *version = kVersion;
   return STATUS_SUCCESS;
@@ -69,6 +74,7 @@ FSP_API NTSTATUS FspVersion(PUINT32 version) {
 
 FSP_API NTSTATUS FspFileSystemCreate(PWSTR device, const FSP_FSCTL_VOLUME_PARAMS* params,
                                      const FSP_FILE_SYSTEM_INTERFACE* operations, FSP_FILE_SYSTEM** made) {
+  if (!runnel::test::Listen()) return STATUS_DEVICE_NOT_READY;
   return Driver::Create(device, params, operations, made);
 }
 

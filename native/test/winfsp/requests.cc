@@ -4,6 +4,7 @@
 #include <sddl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 namespace runnel::test {
@@ -12,6 +13,9 @@ namespace {
 constexpr UINT32 kReparse = FILE_ATTRIBUTE_REPARSE_POINT;
 constexpr ULONG kPageBytes = 16 * 1024;
 constexpr int kLinksMax = 32;
+
+// Handles are of all drives: none of one drive's is taken for another's.
+std::atomic<int64_t> next_handle = 1;
 
 std::wstring FolderOf(const std::wstring& path) {
   const size_t slash = path.rfind(L'\\');
@@ -127,7 +131,7 @@ NTSTATUS Driver::OpenOnce(const Asked& asked, std::wstring* path, StandInReply* 
   told->info = info.FileInfo;
   told->has_info = true;
   const std::lock_guard lock(mutex_);
-  told->handle = next_handle_++;
+  told->handle = next_handle++;
   files_[told->handle] = file;
   return STATUS_SUCCESS;
 }
