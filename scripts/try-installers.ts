@@ -1,8 +1,8 @@
 // Lives with the installers of the system that this is, of what lies in installers/out: the set-up and the msi on
 // Windows, the package on macOS, the tarball on Linux. Each is installed without a question, asked which version it is
 // and what keeps it from working, used by a drive (use-installed.ts), and removed. Nothing of it may be left.
-//     npm run try-installers -- [FOLDER] [--no-drive]
-// --no-drive: copies only, where nothing shows drives to programs.
+//     npm run try-installers -- [FOLDER] [--no-drive] [--server FILE]
+// --no-drive: copies only, where nothing shows drives to programs. --server: another program than the server in memory.
 import { spawnSync } from "node:child_process";
 import {
   closeSync,
@@ -20,7 +20,7 @@ import { basename, join, resolve } from "node:path";
 import { setTimeout as passed } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { useCopies, useDrive } from "./use-installed.ts";
+import { SERVER, useCopies, useDrive } from "./use-installed.ts";
 
 const STEP_MS = 300_000;
 const POLL_MS = 250;
@@ -34,6 +34,12 @@ interface Installer {
   runnel: readonly string[];
   install(path: string): readonly string[];
   remove(path: string): readonly (readonly string[])[];
+}
+
+interface How {
+  hasDrive: boolean;
+  /** Program of the server. */
+  server: string;
 }
 
 const windowsFolder = join(process.env["LOCALAPPDATA"] ?? "", "Programs", "Runnel");
@@ -123,7 +129,7 @@ async function waitUntilGone(folder: string, runnel: readonly string[]): Promise
   }
 }
 
-async function tryOne(installer: Installer, path: string, version: string, hasDrive: boolean): Promise<void> {
+async function tryOne(installer: Installer, path: string, version: string, how: How): Promise<void> {
   const { folder, runnel, install, remove } = installer;
   if (existsSync(folder)) throw new Error(`Something is installed in ${folder} already.`);
   perform(install(path));
@@ -132,12 +138,12 @@ async function tryOne(installer: Installer, path: string, version: string, hasDr
   // It starts the agent, which the removal has to end.
   const doctor = perform([...runnel, "doctor"]);
   if (!doctor.includes("Runnel's own files")) throw new Error("runnel doctor does not say how the computer is.");
-  await (hasDrive ? useDrive : useCopies)(runnel, perform);
+  await (how.hasDrive ? useDrive : useCopies)(runnel, perform, how.server);
   for (const words of remove(path)) perform(words);
   await waitUntilGone(folder, runnel);
 }
 
-async function main(folder: string, hasDrive: boolean): Promise<void> {
+async function main(folder: string, how: How): Promise<void> {
   const installers = INSTALLERS[process.platform];
   if (installers === undefined) throw new Error(`There are no installers for ${process.platform}.`);
   for (const installer of installers) {
@@ -145,16 +151,20 @@ async function main(folder: string, hasDrive: boolean): Promise<void> {
     const [name = ""] = names;
     const [, version = ""] = installer.pattern.exec(name) ?? [];
     if (names.length !== 1) throw new Error(`${folder} has ${names.length} of ${installer.pattern.source}, not one.`);
-    await tryOne(installer, join(folder, name), version, hasDrive);
+    await tryOne(installer, join(folder, name), version, how);
     console.log(`${name}: installed, used and removed`);
   }
 }
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 try {
-  const options = { "no-drive": { type: "boolean", default: false } } as const;
+  const options = {
+    "no-drive": { type: "boolean", default: false },
+    server: { type: "string", default: SERVER },
+  } as const;
   const { positionals, values } = parseArgs({ allowPositionals: true, options });
-  await main(resolve(positionals[0] ?? join(ROOT, "installers/out")), !values["no-drive"]);
+  const how = { hasDrive: !values["no-drive"], server: values.server };
+  await main(resolve(positionals[0] ?? join(ROOT, "installers/out")), how);
 } catch (error) {
   console.error(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;

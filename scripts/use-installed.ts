@@ -10,7 +10,8 @@ import { createInterface } from "node:readline";
 import { setTimeout as passed } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
-const SERVER = fileURLToPath(new URL("../e2e/src/installers/memory-server.ts", import.meta.url));
+/** Program of the server that Runnel is used with. */
+export const SERVER = fileURLToPath(new URL("../e2e/src/installers/memory-server.ts", import.meta.url));
 const SHOWN_MS = 60_000;
 const POLL_MS = 250;
 const LETTER = "R:";
@@ -48,8 +49,8 @@ const SHELLS: Record<"posix" | "windows", Shell> = {
 };
 
 /** Starts the server. @returns the URL of its volume, and what ends it */
-async function startServer(): Promise<{ url: string; end(): void }> {
-  const child: ChildProcess = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", SERVER], {
+async function startServer(program: string): Promise<{ url: string; end(): void }> {
+  const child: ChildProcess = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", program], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   if (child.stdout === null) throw new Error("The server has no output.");
@@ -84,8 +85,8 @@ async function until(perform: () => string, wanted: string, what: string): Promi
  * Maps a drive with the command `runnel`, uses it, and unmounts it.
  * @throws Error that says what went wrong, also when no drive can be mapped
  */
-export async function useDrive(runnel: readonly string[], perform: Perform): Promise<void> {
-  const server = await startServer();
+export async function useDrive(runnel: readonly string[], perform: Perform, program = SERVER): Promise<void> {
+  const server = await startServer(program);
   const folder = mkdtempSync(join(tmpdir(), "runnel-used-"));
   const isWindows = process.platform === "win32";
   const shell = isWindows ? SHELLS.windows : SHELLS.posix;
@@ -122,8 +123,8 @@ function copyPast(
 }
 
 /** Copies a content to the server and back, where no drive can be mapped. @throws Error that says what went wrong */
-export async function useCopies(runnel: readonly string[], perform: Perform): Promise<void> {
-  const server = await startServer();
+export async function useCopies(runnel: readonly string[], perform: Perform, program = SERVER): Promise<void> {
+  const server = await startServer(program);
   const folder = mkdtempSync(join(tmpdir(), "runnel-used-"));
   try {
     const [from, back] = [join(folder, "from"), join(folder, "back")];

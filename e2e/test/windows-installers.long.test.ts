@@ -2,14 +2,19 @@
 // installs, moves contents to and from a server on Linux, puts a newer version over it while an agent runs, and takes
 // it away again. Files and registry are looked at; data stay.
 import { once } from "node:events";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { build } from "esbuild";
+import { COMMON_JS, copySqlite } from "../../scripts/bundle-windows.mjs";
+import { SERVER } from "../../scripts/use-installed.ts";
+import { enterByLink } from "@runnel/shared/test/calls/bent-browser.ts";
+import { AT_LOGIN } from "../../installers/src/windows.ts";
 import { Sandbox, type ServerProcess, mustRun, run, waitFor } from "../src/harness/index.ts";
 import { type Pack, pack } from "../src/installers/packs.ts";
-import { Machine, PROGRAMS, type Ran, onWindows } from "../src/installers/wine-machine.ts";
+import { INSTALLED, Machine, PROGRAMS, type Ran, onWindows } from "../src/installers/wine-machine.ts";
 
 const OLD = "7.0.0";
 const NEW = "7.0.1";
@@ -88,13 +93,29 @@ beforeAll(async () => {
 
 afterAll(() => sandbox?.cleanup(), 120_000);
 
-async function withMachine(name: string, act: (machine: Machine) => Promise<void>): Promise<void> {
-  const machine = await Machine.start(sandbox, name);
-  try {
-    await act(machine);
-  } finally {
-    await machine.close();
-  }
+const withMachine = (name: string, act: (machine: Machine) => Promise<void>): Promise<void> =>
+  Machine.with(sandbox, name, act);
+
+/** Makes one file of the server in memory: Wine shows no symlinks, by which its sources find each other. */
+async function bundleServer(): Promise<string> {
+  const folder = sandbox.makeFolder("server");
+  const path = join(folder, "src/main.js");
+  await build({
+    entryPoints: [SERVER],
+    outfile: path,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    external: ["better-sqlite3", "x11"],
+    banner: { js: COMMON_JS },
+    logLevel: "warning",
+  });
+  writeFileSync(join(folder, "package.json"), '{"type":"module"}\n');
+  const addon = "prebuilds/win32-x64/core.node";
+  mkdirSync(join(folder, dirname(addon)), { recursive: true });
+  copyFileSync(fileURLToPath(new URL(`../../native/${addon}`, import.meta.url)), join(folder, addon));
+  copySqlite(folder);
+  return path;
 }
 
 /** Lets the machine in. @returns the address of the volume */
@@ -104,6 +125,38 @@ async function logIn(machine: Machine): Promise<string> {
   const { code, said } = await machine.runnel("login", String(invite), "--json");
   if (code !== 0) throw new Error(`runnel login ended with ${code}: ${said}`);
   return String((JSON.parse(said) as { url: string }).url);
+}
+
+/** Says the page that the window opens in the browser, as the shortcut of the menu has it opened. */
+async function pageOf(machine: Machine): Promise<string> {
+  const { code, said } = await machine.runnel("ui", "--print");
+  expect({ code, said }).toMatchObject({ code: 0 });
+  const link = new URL(said.trim());
+  expect(link.hostname).toBe("127.0.0.1");
+  const answer = await fetch(link);
+  expect(answer.headers.get("content-type")).toContain("text/html");
+  const page = await answer.text();
+  const [, script = ""] = /<script[^>]* src="([^"]+)"/.exec(page) ?? [];
+  // Scripts of the page are installed, too.
+  const loaded = await fetch(new URL(script, link));
+  expect([loaded.status, loaded.headers.get("content-type")]).toEqual([200, expect.stringContaining("javascript")]);
+  const entered = await enterByLink(Number(link.port), link.hash.slice(1));
+  expect(entered.status).toBe(200);
+  return page;
+}
+
+/** Value by which Windows starts this copy at log-in; "" for none. */
+async function startedAtLogin(machine: Machine): Promise<string> {
+  return (
+    new RegExp(`${AT_LOGIN.STARTS} +REG_SZ +(\\S.*?)\\r?\\n`).exec(
+      await machine.registry(`HKCU\\${AT_LOGIN.RUN}`),
+    )?.[1] ?? ""
+  );
+}
+
+async function startAtLogin(machine: Machine): Promise<void> {
+  expect(await machine.runnel("start-at-login", "on")).toMatchObject({ code: 0 });
+  expect(await startedAtLogin(machine)).toMatch(`"${INSTALLED}\\node.exe"`);
 }
 
 /** Has the installed program say its version and move a content each way; the machine is known to the server. */
@@ -156,16 +209,20 @@ describe("the set-up for Windows", () => {
         const url = await logIn(machine);
         await useInstalled(machine, OLD, url);
         await tellOfUpdates(machine, join(dirname(packs.setup.new.path), "updates.json"));
+        await startAtLogin(machine);
 
         expect(await machine.run(onWindows(packs.setup.new.path), "/S")).toMatchObject({ code: 0 });
         expect(machine.files(DATA)).not.toContain("agent.json");
         expect(await machine.registry(entry)).toMatch(new RegExp(`DisplayVersion +REG_SZ +${NEW}\\s`));
         await useInstalled(machine, NEW, url);
+        expect(await pageOf(machine)).toContain("<title>Runnel");
+        expect(await startedAtLogin(machine)).toContain(INSTALLED);
 
         await machine.uninstall();
         await waitFor(async () => (await machine.registry(entry)) === "", STEP_MS, "the entry to go");
         expect(existsSync(machine.path(MENU))).toBe(false);
         expect(machine.files(DATA)).toContain("agent.log");
+        expect(await startedAtLogin(machine)).toBe("");
         expect(await machine.registry("HKCU\\Software\\Runnel")).toBe("");
       }),
     ALL_MS,
@@ -216,16 +273,21 @@ describe("the set-up for Windows", () => {
 
 describe("what the workflow of Windows does with them", () => {
   testHere(
-    `installs each, asks it, and leaves nothing of it; without one of them it fails${why}`,
+    `installs each, copies by it, and leaves nothing of it; without a drive or one of them it fails${why}`,
     () =>
       withMachine("of-workflow", async (machine) => {
         const folder = dirname(packs.setup.new.path);
-        const { code, said } = await machine.script(TRY_INSTALLERS, onWindows(folder));
+        const words = [onWindows(folder), "--server", onWindows(await bundleServer())];
+        const { code, said } = await machine.script(TRY_INSTALLERS, ...words, "--no-drive");
         expect({ code, said }).toMatchObject({ code: 0 });
         for (const { path } of [packs.setup.new, packs.msi.new])
-          expect(said).toContain(`${basename(path)}: installed, asked and removed`);
+          expect(said).toContain(`${basename(path)}: installed, used and removed`);
+        expect(said.match(/Copied 1 file/g)).toHaveLength(4);
         const empty = await machine.script(TRY_INSTALLERS, onWindows(sandbox.makeFolder("none")));
         expect(empty).toMatchObject({ code: 1, said: expect.stringContaining("has 0 of") });
+        // WinFsp is not installed here.
+        const mapping = await machine.script(TRY_INSTALLERS, ...words);
+        expect(mapping).toMatchObject({ code: 1, said: expect.stringMatching(/ mount ws:.* R:" ended with [1-9]/) });
       }),
     ALL_MS,
   );
@@ -260,11 +322,14 @@ describe("the package of msiexec", () => {
         expect(await entries()).toEqual([NEW]);
         expect(machine.files(PROGRAMS)).toEqual(expect.arrayContaining(PARTS));
         await useInstalled(machine, NEW, url);
+        await startAtLogin(machine);
 
         expect(await msiexec("/x", packs.msi.new)).toMatchObject({ code: 0 });
         expect(existsSync(machine.path(PROGRAMS))).toBe(false);
         expect(existsSync(machine.path(MENU))).toBe(false);
         expect(await entries()).toEqual([]);
+        expect(await startedAtLogin(machine)).toBe("");
+        expect(await machine.registry("HKCU\\Software\\Runnel")).toBe("");
         expect(machine.files(DATA)).toContain("agent.log");
         expect(machine.files(DATA)).not.toContain("agent.json");
       }),

@@ -360,3 +360,8 @@ const has = (program: string): boolean => spawnSync(program, ["--version"]).stat
     });
   }
 });
+
+test("a value of Windows lies where that looks at a log-in", () => {
+  const key = "HKEY_CURRENT_USER\\Software\\Microsoft\\Windows\\CurrentVersion\\Run";
+  expect(new RunValue().place).toBe(`${key}, "Runnel drives"`);
+});

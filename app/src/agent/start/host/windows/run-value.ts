@@ -11,7 +11,7 @@ const OPERATION = "start at login";
 /** Below the key of this user; the installers remove the value that starts what they remove. */
 export const RUN_KEY = String.raw`Software\Microsoft\Windows\CurrentVersion\Run`;
 export const RUN_NAME = "Runnel drives";
-const KEY = String.raw`HKEY_CURRENT_USER\${RUN_KEY}`;
+const KEY = `HKEY_CURRENT_USER\\${RUN_KEY}`;
 /** Each of Runnel's commands has it, and no other's. */
 const MARK = ' "reconnect" "--home" "';
 /** Windows starts no longer ones. */
