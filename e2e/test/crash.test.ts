@@ -22,7 +22,7 @@ const ROUNDS_MS = LONG ? 3_600_000 : 300_000;
 /** Time that a guard takes at the most, on a machine with much else to do. */
 const GUARD_MS = 2_000;
 /** Drives that are mapped again until one has the number of the one before. */
-const ATTEMPTS_MAX = 10;
+const ATTEMPTS_MAX = 30;
 /** A program with a dead drive is told at once. */
 const TOLD_MS = 20_000;
 
