@@ -52,7 +52,7 @@ export default {
   testSequencer: "<rootDir>/scripts/jest-slow-first.cjs",
   // Most end-to-end tests wait: on two processors, three of them at a time.
   maxWorkers: 3,
-  // What a test file has loaded is never let go: a worker that has grown spends more and more on looking for garbage.
+  // Modules of a test file are never let go: a worker that has grown spends more and more on looking for garbage.
   workerIdleMemoryLimit: "250MB",
   coverageProvider: "v8",
   collectCoverageFrom: ["**/src/**/*.ts"],

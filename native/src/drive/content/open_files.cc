@@ -459,4 +459,10 @@ ContentPtr File::Base() const {
   return base_;
 }
 
+void File::LeaveBase() {
+  ContentPtr base;  // let go outside the lock
+  std::lock_guard lock(mutex_);
+  std::swap(base, base_);
+}
+
 }  // namespace runnel::drive

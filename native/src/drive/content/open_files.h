@@ -142,6 +142,8 @@ class File {
   // The layers up to the content's version have been merged into it. False: it is no version that this file has passed.
   bool Rebase(ContentPtr content);
   ContentPtr Base() const;
+  // Lets go of the base once nothing is read here any more.
+  void LeaveBase();
 
  private:
   Kind EnsureActive(SharedFd* fd);

@@ -224,6 +224,8 @@ void DriveCore::Finish(const FilePtr& file) {
     nodes_.Settle(*kernel_node);
   }
   lock.unlock();
+  // Whoever is told drops what is not in use, and is told once: this thread has the file a while longer.
+  file->LeaveBase();
   requests_.Notify({Notice::kClosed, file->id, file->node, {}});
 }
 
