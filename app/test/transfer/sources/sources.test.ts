@@ -199,6 +199,13 @@ describe("chunks come", () => {
       expect(bytesOf(server.asked)).toBeLessThan(256 * 1024);
     });
 
+    test("from it alone where it is colleagues, whom the line holds up as well", async () => {
+      sources.add(new Habitual("colleagues", { ...SLOW, kind: "colleague" }));
+      const server = theServer({ delayMs: 10 });
+      await bring(server);
+      expect(server.asked).toEqual([]);
+    });
+
     test("from it alone where nobody waits, or the server fails", async () => {
       sources.add(new Habitual("slow", SLOW));
       const server = theServer({ delayMs: 10 });

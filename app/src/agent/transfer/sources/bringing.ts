@@ -184,8 +184,12 @@ export class Bringing {
     this.#timer = this.#deps.clock.after(Math.max(1, Math.min(...dues) - nowMs), () => this.#step());
   }
 
-  /** @returns when what a source has not brought by then may be borrowed; undefined when it may not. */
-  #borrowedFromMs({ asked, saidMs }: Lane): number | undefined {
+  /**
+   * @returns when what a source has not brought by then may be borrowed; undefined when it may not. Colleagues are as
+   * slow as the line by which one of them has it first: what they are asked for is not taken over it again.
+   */
+  #borrowedFromMs({ asked, saidMs, source }: Lane): number | undefined {
+    if (COSTS[source.kind] >= COSTS.colleague) return undefined;
     const [oldest] = asked;
     if (oldest === undefined || !this.#wanted.isWaitedFor || this.#borrowing.bytesMax === 0) return undefined;
     return Math.max(oldest.sinceMs, saidMs) + this.#deps.lateMs();
