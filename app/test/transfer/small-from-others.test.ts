@@ -148,6 +148,19 @@ describe("small files from others", () => {
     expect(requests).toHaveLength(3);
   });
 
+  test("are looked for again after a stream without recipes, which shows nothing of what others have", async () => {
+    const small = make();
+    others = new Set([3, 4]);
+    for (let streams = 0; streams < 2; streams++) {
+      const outcome = begin(small);
+      await settled();
+      requests.at(-1)?.channel.end();
+      await settled();
+      expect((await outcome).came).toEqual([]);
+    }
+    expect(requests).toHaveLength(2);
+  });
+
   test("end with a stream that is not what was asked for, or that nobody wants any more", async () => {
     const small = make();
     const lies: unknown[] = [

@@ -55,11 +55,12 @@ export class SmallFromOthers {
       this.#without--;
       return;
     }
-    let cameBytes = 0;
+    let [bytes, cameBytes] = [0, 0];
     for await (const named of this.#recipesOf(likely, signal)) {
       const left = named.values();
       const worker = async (): Promise<void> => {
         for (const { file, recipe } of left) {
+          bytes += file.sizeBytes;
           if (!(await this.#bringOne(file, recipe, isWaitedFor, transfer, signal))) continue;
           cameBytes += file.sizeBytes;
           came(file);
@@ -67,7 +68,6 @@ export class SmallFromOthers {
       };
       await Promise.all(Array.from({ length: FILES_AT_ONCE }, worker));
     }
-    const bytes = likely.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     if (cameBytes < bytes * WORTH) this.#without = STREAMS_WITHOUT;
   }
 
