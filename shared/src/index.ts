@@ -30,6 +30,7 @@ export * from "./protocol/invite.ts";
 export {
   FIXED_CHUNKS_FEATURE,
   PROTOCOL_FEATURES,
+  RECIPES_ONLY_FEATURE,
   PROTOCOL_VERSION,
   SUPPLY_FEATURE,
 } from "./protocol/requests/handshake.ts";

@@ -2,14 +2,20 @@
 // server in one stream (W34); what no other source has comes of it afterwards, many files in one stream, as without
 // others.
 import type { Executor, NodeState, Recipe } from "@runnel/shared";
-import { FIND_GET_ITEM, RunnelError, check, decodeRecipe, encodeRecipe, recipeSize } from "@runnel/shared";
+import {
+  FIND_GET_ITEM,
+  RECIPES_ONLY_FEATURE,
+  RunnelError,
+  check,
+  decodeRecipe,
+  encodeRecipe,
+  recipeSize,
+} from "@runnel/shared";
 import type { Cache } from "../cache/cache.ts";
 import type { Transfer } from "../view/transfers.ts";
 import type { Session } from "../wire/session.ts";
 import type { Downloads } from "./download.ts";
 import type { Sources } from "./sources/sources.ts";
-
-const RECIPES_ONLY_FEATURE = "recipes-only";
 
 /** Files that others are asked for at once. */
 const FILES_AT_ONCE = 8;

@@ -44,12 +44,14 @@ async function sendRecipes({ versions }: RequestOf<"findGet">, { volume, channel
       named.push([at + index, descriptors]);
       bytes += descriptors.length;
     }
-    const isLast = at + READ_AT_ONCE >= versions.length;
-    if (named.length === 0 || (bytes < enoughBytes && !isLast)) continue;
-    channel.send(["g", named, "raw", 0, 0]);
-    [named, bytes, enoughBytes] = [[], 0, RECIPE_BYTES];
+    if (bytes >= enoughBytes) {
+      channel.send(["g", named, "raw", 0, 0]);
+      [named, bytes, enoughBytes] = [[], 0, RECIPE_BYTES];
+    }
+    // Others are served between, also where nothing has to be waited for.
     await new Promise<void>(nextTurn);
   }
+  if (named.length > 0 && !channel.abort.signal.aborted) channel.send(["g", named, "raw", 0, 0]);
 }
 
 /** Returns undefined for what cannot be had so. */

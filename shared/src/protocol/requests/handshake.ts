@@ -21,6 +21,9 @@ export const PROTOCOL_FEATURES: readonly string[] = [
 /** Feature of a server that cuts writes into chunks of one size where it is told to (W211). */
 export const FIXED_CHUNKS_FEATURE = "fixed-chunks";
 
+/** Feature of a server whose findGet tells recipes alone (W34). */
+export const RECIPES_ONLY_FEATURE = "recipes-only";
+
 /** Feature of a server that takes what it lacks from folders beside its volumes, too (W210). */
 export const SUPPLY_FEATURE = "supply";
 
