@@ -12,6 +12,7 @@ import { readMachO } from "@runnel/native/test/support/mach-o.ts";
 import { cask, formula } from "../../installers/src/macos.ts";
 import { readManifest } from "../../installers/src/packages.ts";
 import { Sandbox, mustRun, run } from "../src/harness/index.ts";
+import { BUILDER, partOfBuilder } from "../src/installers/electron-builder.ts";
 import { pack } from "../src/installers/packs.ts";
 
 const ROOT = resolve(fileURLToPath(new URL("../..", import.meta.url)));
@@ -213,7 +214,6 @@ describe("npm run pack -- macos", () => {
 
 describe("the configuration of electron-builder", () => {
   const text = readFileSync(join(ROOT, "installers/electron-builder.json"), "utf8");
-  const VERSION = "26.17.0";
 
   test("names the Electron of the app's package, and files that are there", () => {
     const app = JSON.parse(readFileSync(join(ROOT, "app/package.json"), "utf8")) as {
@@ -224,66 +224,22 @@ describe("the configuration of electron-builder", () => {
     const paths = [...text.matchAll(/"(installers\/(?!out)[^"]+)"/g)].map(([, path = ""]) => path);
     expect(paths.length).toBeGreaterThan(2);
     expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
-    expect(readFileSync(join(ROOT, "installers/here.ts"), "utf8")).toContain(`electron-builder@${VERSION}`);
+    expect(readFileSync(join(ROOT, "installers/here.ts"), "utf8")).toContain(`electron-builder@${BUILDER}`);
   });
 
   testHere(
     `is one by electron-builder's own schema, which finds a word that it does not know${why}`,
     async () => {
       ensureDebian("jsonschema", ["python3-jsonschema"]);
-      const packed = ["pack", "--silent", "--pack-destination", sandbox.folder, `app-builder-lib@${VERSION}`];
-      const { stdout } = await mustRun("npm", packed, { deadlineMs: STEP_MS });
-      const from = ["-xzf", sandbox.path(stdout.trim()), "-C", sandbox.folder, "package/scheme.json"];
-      await mustRun("tar", from);
+      const scheme = await partOfBuilder(sandbox, "scheme.json");
       const judge = async (configuration: string): Promise<number | null> => {
         const path = sandbox.path("configuration.json");
         writeFileSync(path, configuration);
-        return (await run("jsonschema", ["-i", path, sandbox.path("package/scheme.json")])).code;
+        return (await run("jsonschema", ["-i", path, scheme])).code;
       };
       expect(await judge(text)).toBe(0);
       expect(await judge(text.replace("perMachine", "perMachines"))).toBe(1);
       expect(await judge(text.replace('"asar": true', '"asar": "perhaps"'))).toBe(1);
-    },
-    STEP_MS,
-  );
-
-  testHere(
-    `has a script for the set-up of Windows that compiles with electron-builder's own${why}`,
-    async () => {
-      ensureDebian("makensis", ["nsis"]);
-      const packed = ["pack", "--silent", "--pack-destination", sandbox.folder, `app-builder-lib@${VERSION}`];
-      const { stdout } = await mustRun("npm", packed, { deadlineMs: STEP_MS });
-      const from = ["-xzf", sandbox.path(stdout.trim()), "-C", sandbox.folder, "package/templates/nsis"];
-      await mustRun("tar", from);
-      const templates = sandbox.path("package/templates/nsis");
-      const compile = async (script: string): Promise<string> => {
-        const path = sandbox.path("app.nsi");
-        const lines = [
-          "Unicode true",
-          "!include LogicLib.nsh",
-          `!addincludedir "${templates}/include"`,
-          "!include StdUtils.nsh",
-          '!define APP_EXECUTABLE_FILENAME "Runnel.exe"',
-          '!define PRODUCT_NAME "Runnel"',
-          "!define isUpdated `1 == 1`",
-          ...["appRunning", "appClosing", "appCannotBeClosed"].map((name) => `LangString ${name} 1033 "x"`),
-          `!include "${script}"`,
-          "!include allowOnlyOneInstallerInstance.nsh",
-          "Name x",
-          `OutFile "${sandbox.path("app.exe")}"`,
-          "Section",
-          "!insertmacro CHECK_APP_RUNNING",
-          "SectionEnd",
-        ];
-        writeFileSync(path, lines.join("\n"));
-        const { stdout: told, stderr: refused } = await run("makensis", ["-NOCD", "-V4", path]);
-        return told + refused;
-      };
-      const own = join(ROOT, "installers/windows/app.nsh");
-      expect(await compile(own)).toContain("!insertmacro: customCheckAppRunning");
-      const wrong = sandbox.path("wrong.nsh");
-      writeFileSync(wrong, readFileSync(own, "utf8").replace("nsExec::Exec", "nsExec::Execute"));
-      expect(await compile(wrong)).toMatch(/Error|Invalid/);
     },
     STEP_MS,
   );

@@ -1,11 +1,14 @@
 // Makes set-ups and packages of msiexec of a small product, and runs them under Wine: what Windows starts at log-in
-// goes with the copy that it starts, and with no other, and nothing is changed while an agent cannot be ended.
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+// goes with the copy that it starts, and with no other, and nothing is changed while an agent cannot be ended. Of the
+// desktop app's set-up only what Runnel adds to electron-builder's is made.
+import { readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { ensureDebian } from "../../scripts/tools.mjs";
 import { AT_LOGIN, packMsi, packSetup } from "../../installers/src/windows.ts";
-import { Sandbox } from "../src/harness/index.ts";
+import { Sandbox, run } from "../src/harness/index.ts";
+import { partOfBuilder } from "../src/installers/electron-builder.ts";
 import { INSTALLED, Machine, PROGRAMS, type Ran, onWindows } from "../src/installers/wine-machine.ts";
 
 const OLD = "7.0.0";
@@ -14,6 +17,7 @@ const ALL_MS = 20 * 60_000;
 const KEY = `HKCU\\${AT_LOGIN.RUN}`;
 /** Exit code of msiexec whose package has changed nothing: Wine's 1627, of which Linux is handed eight bits. */
 const FUNCTION_FAILED = 1627 % 256;
+const APP_SCRIPT = fileURLToPath(new URL("../../installers/windows/app.nsh", import.meta.url));
 
 const why =
   process.platform === "linux" && process.arch === "x64" ? "" : " (skipped: packages are made on Linux on x64)";
@@ -152,6 +156,83 @@ describe("the set-up for another folder", () => {
         expect(machine.files(PROGRAMS)).toEqual([]);
         expect(await startedFolder(machine)).toBe("");
       }),
+    ALL_MS,
+  );
+});
+
+/**
+ * A set-up of nothing but an uninstaller, with electron-builder's own scripts as far as they are asked for Runnel's.
+ * @returns what makensis said
+ */
+async function packApp(templates: string, script: string, path: string): Promise<string> {
+  const lines = [
+    "Unicode true",
+    "RequestExecutionLevel user",
+    "!include LogicLib.nsh",
+    "!include FileFunc.nsh",
+    `!addincludedir "${templates}/include"`,
+    "!include StdUtils.nsh",
+    '!define APP_EXECUTABLE_FILENAME "Runnel.exe"',
+    '!define PRODUCT_NAME "Runnel"',
+    // electron-builder finds it so by a plug-in of its own.
+    "!macro _isUpdated _a _b _t _f",
+    "    ${GetParameters} $R9",
+    "    ClearErrors",
+    '    ${GetOptions} $R9 "--updated" $R8',
+    "    IfErrors `${_f}` `${_t}`",
+    "!macroend",
+    '!define isUpdated `"" isUpdated ""`',
+    ...["appRunning", "appClosing", "appCannotBeClosed"].map((name) => `LangString ${name} 1033 "x"`),
+    `!include "${script}"`,
+    "!include allowOnlyOneInstallerInstance.nsh",
+    "Name x",
+    `OutFile "${path}"`,
+    `InstallDir "${INSTALLED}"`,
+    "Section",
+    '    SetOutPath "$INSTDIR"',
+    '    WriteUninstaller "$INSTDIR\\uninstall.exe"',
+    "    ${If} ${isUpdated}",
+    "        !insertmacro CHECK_APP_RUNNING",
+    "    ${EndIf}",
+    "SectionEnd",
+    'Section "Uninstall"',
+    "    !insertmacro customUnInstall",
+    '    Delete "$INSTDIR\\uninstall.exe"',
+    '    SetOutPath "$TEMP"',
+    '    RMDir "$INSTDIR"',
+    "SectionEnd",
+  ];
+  const source = sandbox.path("app.nsi");
+  writeFileSync(source, lines.join("\n"));
+  const { stdout, stderr } = await run("makensis", ["-NOCD", "-V4", source]);
+  return stdout + stderr;
+}
+
+describe("the set-up of the desktop app", () => {
+  testHere(
+    `compiles, and takes away what starts the app that is removed, where no newer one comes${why}`,
+    async () => {
+      const templates = await partOfBuilder(sandbox, "templates/nsis");
+      const path = sandbox.path("app.exe");
+      expect(await packApp(templates, APP_SCRIPT, path)).toContain("!insertmacro: customCheckAppRunning");
+      await Machine.with(sandbox, "app", async (machine) => {
+        const removed = async (...words: string[]): Promise<string> => {
+          expect(await machine.run(onWindows(path), "/S")).toMatchObject({ code: 0 });
+          const uninstall = [`${INSTALLED}\\uninstall.exe`, "/S", ...words, `_?=${INSTALLED}`];
+          expect(await machine.run(...uninstall)).toMatchObject({ code: 0 });
+          return startedFolder(machine);
+        };
+        const inApp = await startAtLogin(machine, `${INSTALLED}\\resources\\runnel`);
+        expect(await removed("--updated")).toBe(inApp);
+        expect(await removed()).toBe("");
+        const other = await startAtLogin(machine, `${INSTALLED}-app`);
+        expect(await removed()).toBe(other);
+      });
+      const wrong = sandbox.path("wrong.nsh");
+      const text = readFileSync(APP_SCRIPT, "utf8").replace("nsExec::Exec", "nsExec::Execute");
+      writeFileSync(wrong, text.replace("${__FILEDIR__}", dirname(APP_SCRIPT)));
+      expect(await packApp(templates, wrong, path)).toMatch(/Error|Invalid/);
+    },
     ALL_MS,
   );
 });

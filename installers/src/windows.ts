@@ -28,7 +28,7 @@ export function packSetup(folder: string, release: Release, work: string, out: s
   const files = filesIn(folder);
   const path = join(out, `runnel-${release.version}-setup.exe`);
   const words = {
-    ...AT_LOGIN,
+    FOLDER: resolve(FOLDER),
     OUT: path,
     VERSION: release.version,
     COMPRESSOR: release.level === 0 ? "zlib" : "/SOLID lzma",

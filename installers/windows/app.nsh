@@ -1,8 +1,10 @@
 ; Included by electron-builder into the set-up of the desktop app. Where a newer version takes the place of one that has
 ; asked for it, the app alone is waited for, and ended: electron-builder's own macro ends every program below the app's
 ; folder, of which the agent is one, with its drives. Windows lets the files of a program that runs be moved away, which
-; is how the uninstaller takes the older version's. All else, a removal too, ends as electron-builder has it.
+; is how the uninstaller takes the older version's. All else, a removal too, ends as electron-builder has it; with what
+; is removed, and has no newer version, goes what starts it at log-in.
 !include "getProcessInfo.nsh"
+!include "${__FILEDIR__}/at-login.nsh"
 Var pid
 
 !macro customCheckAppRunning
@@ -25,5 +27,11 @@ Var pid
     ${Else}
         !insertmacro IS_POWERSHELL_AVAILABLE
         !insertmacro _CHECK_APP_RUNNING
+    ${EndIf}
+!macroend
+
+!macro customUnInstall
+    ${IfNot} ${isUpdated}
+        !insertmacro ForgetOwnStart
     ${EndIf}
 !macroend

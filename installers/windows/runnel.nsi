@@ -21,6 +21,7 @@ VIAddVersionKey "LegalCopyright" "MIT licence"
 
 !include LogicLib.nsh
 !include FileFunc.nsh
+!include "@FOLDER@/at-login.nsh"
 !define ENTRY "Software\Microsoft\Windows\CurrentVersion\Uninstall\Runnel"
 
 Page directory
@@ -106,18 +107,11 @@ Section "Uninstall"
     Delete "$INSTDIR\uninstall.exe"
     SetOutPath "$TEMP"
     RMDir "$INSTDIR"
-    ; Windows is to start nothing that is gone. What starts another copy of Runnel stays.
     ${GetParameters} $1
     ClearErrors
     ${GetOptions} $1 "/newer" $2
     ${If} ${Errors}
-        ReadRegStr $1 HKCU "@RUN@" "@STARTS@"
-        StrCpy $3 '"$INSTDIR\'
-        StrLen $2 $3
-        StrCpy $1 $1 $2
-        ${If} $1 == $3
-            DeleteRegValue HKCU "@RUN@" "@STARTS@"
-        ${EndIf}
+        !insertmacro ForgetOwnStart
     ${EndIf}
     DeleteRegKey HKCU "${ENTRY}"
     DeleteRegValue HKCU "Software\Runnel" "Folder"
