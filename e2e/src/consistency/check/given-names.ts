@@ -73,12 +73,14 @@ export class GivenNames {
 
   /**
    * Says whether what a program had saved under a name was committed before the call was answered, into another file,
-   * as a conflict copy is, while the name was this one's: the drive had it there by then.
+   * as a conflict copy is, or one of two names that has lost this one, and the name was this one's then, or when its
+   * client began the call and had heard of that: the drive had it there by then.
    */
-  private hadBeenTheirs({ path, client, ended }: Call, node: number, key: string): boolean {
+  private hadBeenTheirs({ path, client, ended, heardSeq = 0 }: Call, node: number, key: string): boolean {
     const { truth } = this.parts;
     const saved = truth.commits.find((each) => each.client === client && each.content?.key === key);
-    return saved !== undefined && saved.step <= ended && truth.nodesAt(path, saved.seq, saved.seq).has(node);
+    if (saved === undefined || saved.step > ended) return false;
+    return truth.nodesAt(path, saved.seq, Math.max(saved.seq, heardSeq)).has(node);
   }
 
   /** Says whether the same client wrote to the file by another name of it, after that write and before the call. */
