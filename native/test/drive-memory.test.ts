@@ -365,6 +365,36 @@ describe("what the kernel may still believe", () => {
       await drive.request("release", { ...open, handle });
     }));
 
+  test("a file that its program has closed is opened as others left it, before the kernel has let go of it", () =>
+    withRig(async (rig) => {
+      const { fake, drive } = rig;
+      const id = await settledFile(rig, "a");
+      const caller = { callerUid: 0, callerGid: 0, callerPid: 11 };
+      const opened = { id, ...caller, handle: (await drive.request("open", { id, flags: O_RDWR, ...caller })).handle };
+      const openedSize = async (): Promise<number> => {
+        const { stat } = await drive.request("lookup", { ...ROOT, name: "a" });
+        const reader = { id: stat?.id ?? 0, ...caller };
+        const { error, handle } = await drive.request("open", { ...reader, flags: O_RDONLY });
+        expect(error).toBe(0);
+        const { data } = await drive.request("read", { ...reader, handle, offset: 0, length: 100 });
+        await drive.request("release", { ...reader, handle });
+        return data?.length ?? 0;
+      };
+      const write = (data: Buffer): Promise<unknown> => drive.request("write", { ...opened, offset: 0, data });
+      await write(Buffer.from("own"));
+      await drive.request("flush", opened);
+      expect(await openedSize()).toBe(3);
+      // It has it open by another descriptor as well.
+      await write(Buffer.from("own again"));
+      await drive.request("fsync", opened);
+      fake.remoteWrite("a", Buffer.from("of another"));
+      fake.cache("a");
+      expect(await openedSize()).toBe(9);
+      await drive.request("flush", opened);
+      expect(await openedSize()).toBe(10);
+      await drive.request("release", opened);
+    }));
+
   test("an id that was told another version's size, too, is given out no more", () =>
     withRig(async (rig) => {
       const { fake, drive } = rig;

@@ -87,6 +87,8 @@ class File {
   uint64_t kernel_id = 0;
   uint32_t handles = 0;
   uint32_t writers = 0;
+  // Writers whose program has closed it: the kernel lets go of a file some time after that.
+  std::atomic<uint32_t> closing{0};
   // Attributes as of the last time they were known; current for size and times only through GetState.
   Entry entry;
   bool has_failed = false;    // the last commit did
@@ -174,6 +176,8 @@ using FilePtr = std::shared_ptr<File>;
 struct Handle {
   FilePtr file;
   bool can_write = false;
+  // True when its program has closed it, and written nothing since by another descriptor or a mapping.
+  std::atomic<bool> is_closing{false};
   // Opened without KEEP_CACHE: the first request by it shows that the kernel has dropped older pages.
   std::atomic<bool> confirms_pages{false};
   // A sequential reader: where it would go on, and how much it has read so.

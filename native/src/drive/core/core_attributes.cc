@@ -65,6 +65,7 @@ void DriveCore::SetAttributesOf(ReplyPtr reply, uint64_t id, Handle* handle, con
   if (file == nullptr || (set.set & Message::kSize) == 0) return SetRest(reply, id, node, file, set);
   // A file that is open here, if only for reading, is cut as an edit of it, so that its readers see what the program
   // did.
+  if (handle != nullptr) SetClosing(handle, false);
   if (const Kind error = file->Truncate(set.size_bytes, front_->NowWallNs()); error != Kind::kNone)
     return reply->Error(error);
   lock.lock();

@@ -10,8 +10,18 @@ void DriveCore::Flush(ReplyPtr reply, Handle* handle) {
   CountNative(Op::kFlush);
   ConfirmPages(handle);
   if (!handle->can_write) return reply->Error(Kind::kNone);
+  SetClosing(handle, true);
   Commit(reply, handle->file, CommitReason::kFlush, requests_.DeadlineOf(Op::kCommit), 1,
          [reply](Kind error) { reply->Error(error); });
+}
+
+void DriveCore::SetClosing(Handle* handle, bool is_closing) {
+  if (handle->is_closing.exchange(is_closing) == is_closing) return;
+  if (is_closing) {
+    ++handle->file->closing;
+  } else {
+    --handle->file->closing;
+  }
 }
 
 void DriveCore::Fsync(ReplyPtr reply, Handle* handle) {
@@ -195,6 +205,7 @@ void DriveCore::Release(Handle* handle) {
     std::lock_guard lock(mutex_);
     --file->handles;
     if (handle->can_write) --file->writers;
+    SetClosing(handle, false);
   }
   delete handle;
   CountNative(Op::kRelease);

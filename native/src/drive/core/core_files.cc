@@ -111,6 +111,7 @@ void DriveCore::FetchMissing(const ReplyPtr& reply, const FilePtr& file, const F
 
 void DriveCore::Write(ReplyPtr reply, Handle* handle, uint64_t offset, const char* data, size_t size,
                       bool is_writeback) {
+  SetClosing(handle, false);
   size_t written = 0;
   const Kind error = handle->file->Write(data, size, offset, front_->NowWallNs(), is_writeback, &written);
   CountNative(Op::kWrite);
@@ -128,6 +129,7 @@ void DriveCore::Seek(ReplyPtr reply, Handle* handle, uint64_t offset, bool wants
 }
 
 void DriveCore::Allocate(ReplyPtr reply, Handle* handle, int mode, uint64_t offset, uint64_t length) {
+  SetClosing(handle, false);
   reply->Error(handle->file->Allocate(mode, offset, length, front_->NowWallNs()));
 }
 

@@ -91,7 +91,9 @@ bool DriveCore::IsOfOtherVersion(const KernelNode& kernel_node, const Entry& ent
          (file != nullptr && file->GetState().version != entry.version);
 }
 
-bool DriveCore::IsShared(const File& file) { return file.writers > 0 || file.is_removed || file.GetState().is_dirty; }
+bool DriveCore::IsShared(const File& file) {
+  return file.writers > file.closing || file.is_removed || file.GetState().is_dirty;
+}
 
 // Returns true when a request by id reached a binding that has changed and that the kernel may still hold: it is to
 // look the name up again. So it is where the kernel may have found the name itself and the lease is over under which it

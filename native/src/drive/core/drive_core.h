@@ -215,7 +215,10 @@ class DriveCore {
   uint64_t FolderToChange(const ReplyPtr& reply, uint64_t id, std::string_view name);
   // Answers an error, under no lock.
   static void Refuse(std::unique_lock<std::mutex>* lock, const ReplyPtr& reply, Kind error);
+  // True of a file that whoever opens it here has as its programs left it, whatever others have saved.
   static bool IsShared(const File& file);
+  // Called by requests that close the file, or write to it after that.
+  static void SetClosing(Handle* handle, bool is_closing);
   static bool IsOfOtherVersion(const KernelNode& kernel_node, const Entry& entry);
   // Answers ESTALE: the kernel looks the name up again, once.
   void ReplyStale(const ReplyPtr& reply);
