@@ -4,14 +4,16 @@ import { createHash } from "node:crypto";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { RUN_KEY, RUN_NAME } from "../../app/src/agent/start/host/windows/run-value.ts";
 import { type PinnedFile, fetchPinned } from "../../scripts/pinned-file.ts";
 import { runTool } from "./run.ts";
 import { template } from "./system.ts";
 import { type Release, filesIn, settle, sizeOf } from "./tree.ts";
 
-/** Key below this user's, and name there, of the value by which Windows starts Runnel at log-in. */
-export const AT_LOGIN = { RUN: RUN_KEY, STARTS: RUN_NAME };
+/**
+ * Key below this user's, and name there, of the value by which Windows starts Runnel at log-in (run-value.ts; nothing
+ * is imported of a product that may be an older one).
+ */
+export const AT_LOGIN = { RUN: String.raw`Software\Microsoft\Windows\CurrentVersion\Run`, STARTS: "Runnel drives" };
 
 const FOLDER = fileURLToPath(new URL("../windows", import.meta.url));
 
@@ -166,7 +168,7 @@ const FORGETS_START = [
   "INSERT INTO `InstallExecuteSequence` (`Action`, `Condition`, `Sequence`) VALUES ('FindOwnStart', 'STARTS', 1398)",
   "INSERT INTO `CustomAction` (`Action`, `Type`, `Source`, `Target`) " +
     `VALUES ('ForgetStart', ${STARTS_PROGRAM + MAY_FAIL}, 'TARGETDIR', ` +
-    `'"[System64Folder]reg.exe" delete "HKCU\\${RUN_KEY}" /v "${RUN_NAME}" /f')`,
+    `'"[System64Folder]reg.exe" delete "HKCU\\${AT_LOGIN.RUN}" /v "${AT_LOGIN.STARTS}" /f')`,
   "INSERT INTO `InstallExecuteSequence` (`Action`, `Condition`, `Sequence`) VALUES ('ForgetStart', " +
     "'REMOVE=\"ALL\" AND NOT UPGRADINGPRODUCTCODE AND STARTS ~<< OWNSTART', 6601)",
 ];

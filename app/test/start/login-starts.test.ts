@@ -15,11 +15,12 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { RunnelError } from "@runnel/shared";
+import { AT_LOGIN } from "../../../installers/src/windows.ts";
 import { LaunchAgent } from "../../src/agent/start/host/darwin/launch-agent.ts";
 import { AutostartEntry } from "../../src/agent/start/host/linux/desktop-entry.ts";
 import { UserUnit } from "../../src/agent/start/host/linux/user-unit.ts";
 import { MemoryEntry } from "../../src/agent/start/host/memory/entry.ts";
-import { type RunReg, RunValue } from "../../src/agent/start/host/windows/run-value.ts";
+import { RUN_KEY, RUN_NAME, type RunReg, RunValue } from "../../src/agent/start/host/windows/run-value.ts";
 import { type LoginEntry, LoginStart } from "../../src/agent/start/login-start.ts";
 import { checkLoginStart, describeStart } from "../../src/verbs/start-at-login.ts";
 
@@ -364,4 +365,11 @@ const has = (program: string): boolean => spawnSync(program, ["--version"]).stat
 test("a value of Windows lies where that looks at a log-in", () => {
   const key = "HKEY_CURRENT_USER\\Software\\Microsoft\\Windows\\CurrentVersion\\Run";
   expect(new RunValue().place).toBe(`${key}, "Runnel drives"`);
+});
+
+test("what Windows starts at log-in is known to the installers by the product's name of it", () => {
+  expect(AT_LOGIN).toEqual({ RUN: RUN_KEY, STARTS: RUN_NAME });
+  const script = readFileSync(new URL("../../../installers/windows/at-login.nsh", import.meta.url), "utf8");
+  const defined = [...script.matchAll(/^!define (\w+) "(.*)"$/gm)].map(([, name, value]) => [name, value]);
+  expect(Object.fromEntries(defined)).toEqual({ RUNS: RUN_KEY, STARTS: RUN_NAME });
 });
