@@ -52,7 +52,7 @@ FilePtr DriveCore::FileToShareLocked(KernelNode& kernel_node, uint64_t version, 
                                      bool* is_stale) {
   const FilePtr& file = kernel_node.file;
   *is_stale = false;
-  if (file != nullptr && IsShared(*file)) return file;
+  if (file != nullptr && IsShared(*file, version)) return file;
   const bool is_same = file == nullptr || file->GetState().version == version;
   if (is_same && kernel_node.WasToldOnly(version)) return file;
   // The kernel may know another size, or shares pages with an older handle. After one retry what there is has to do:
@@ -150,7 +150,7 @@ void DriveCore::OpenWith(std::unique_lock<std::mutex> lock, const ReplyPtr& repl
   const bool is_known = entry != nullptr && HasLease(now_ms);
   bool is_stale = false;
   FilePtr file = kernel_node->file;
-  if (file == nullptr || !IsShared(*file)) {
+  if (file == nullptr || !IsShared(*file, is_known ? entry->version : file->GetState().version)) {
     file = is_known ? FileToShareLocked(*kernel_node, entry->version, which, now_ms, &is_stale) : nullptr;
   }
   if (is_stale) {

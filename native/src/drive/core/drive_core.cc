@@ -86,13 +86,15 @@ Kind DriveCore::CheckName(std::string_view name) {
 bool DriveCore::IsOfOtherVersion(const KernelNode& kernel_node, const Entry& entry) {
   const File* file = kernel_node.file.get();
   if (file != nullptr && ((file->is_removed && entry.nlink > 0) || file->is_elsewhere)) return true;
-  if (entry.type != FileType::kFile || (file != nullptr && IsShared(*file))) return false;
+  if (entry.type != FileType::kFile || (file != nullptr && IsShared(*file, entry.version))) return false;
   return !kernel_node.MayBeTold(entry.version, entry.size_bytes) ||
          (file != nullptr && file->GetState().version != entry.version);
 }
 
-bool DriveCore::IsShared(const File& file) {
-  return file.writers > file.closing || file.is_removed || file.GetState().is_dirty;
+bool DriveCore::IsShared(const File& file, uint64_t version) {
+  const File::State state = file.GetState();
+  const bool is_written = file.writers > file.closing || (file.writers > 0 && state.version == version);
+  return is_written || file.is_removed || state.is_dirty;
 }
 
 // Returns true when a request by id reached a binding that has changed and that the kernel may still hold: it is to
@@ -164,7 +166,7 @@ uint32_t DriveCore::TimeoutLocked(const Entry& entry, const KernelNode& kernel_n
   if (kernel_node.rare().retry != KernelNode::Rare::Retry::kNone || kernel_node.rare().looked_up_until_ms > now_ms)
     return 0;
   if (kernel_node.rare().stale_until_ms > front_->NowKernelMs()) return 0;
-  if (kernel_node.file != nullptr && IsShared(*kernel_node.file)) return 0;
+  if (kernel_node.file != nullptr && IsShared(*kernel_node.file, entry.version)) return 0;
   return WithinLease(now_ms);
 }
 

@@ -215,8 +215,9 @@ class DriveCore {
   uint64_t FolderToChange(const ReplyPtr& reply, uint64_t id, std::string_view name);
   // Answers an error, under no lock.
   static void Refuse(std::unique_lock<std::mutex>* lock, const ReplyPtr& reply, Kind error);
-  // True of a file that whoever opens it here has as its programs left it, whatever others have saved.
-  static bool IsShared(const File& file);
+  // True of a file that whoever opens it here has as its programs left it, whatever others have saved: `version`, which
+  // they have if all programs that wrote to it have closed it.
+  static bool IsShared(const File& file, uint64_t version);
   // Called by requests that close the file, or write to it after that.
   static void SetClosing(Handle* handle, bool is_closing);
   static bool IsOfOtherVersion(const KernelNode& kernel_node, const Entry& entry);
