@@ -167,6 +167,8 @@ describe("the set-up for another folder", () => {
 async function packApp(templates: string, script: string, path: string): Promise<string> {
   const lines = [
     "Unicode true",
+    // electron-builder's is for 32 bits, which Wine lacks here.
+    "Target amd64-unicode",
     "RequestExecutionLevel user",
     "!include LogicLib.nsh",
     "!include FileFunc.nsh",
