@@ -149,9 +149,11 @@ void DriveCore::OpenWith(std::unique_lock<std::mutex> lock, const ReplyPtr& repl
   if (entry == nullptr) entry = RemovedLocked(*kernel_node, now_ms);
   const bool is_known = entry != nullptr && HasLease(now_ms);
   bool is_stale = false;
-  FilePtr file = kernel_node->file;
-  if (file == nullptr || !IsShared(*file, is_known ? entry->version : file->GetState().version)) {
-    file = is_known ? FileToShareLocked(*kernel_node, entry->version, which, now_ms, &is_stale) : nullptr;
+  FilePtr file;
+  if (is_known) {
+    file = FileToShareLocked(*kernel_node, entry->version, which, now_ms, &is_stale);
+  } else if (kernel_node->file != nullptr && IsShared(*kernel_node->file, kernel_node->file->GetState().version)) {
+    file = kernel_node->file;
   }
   if (is_stale) {
     NoteAskedLocked(id, thread, now_ms);

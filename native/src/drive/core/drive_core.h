@@ -215,8 +215,8 @@ class DriveCore {
   uint64_t FolderToChange(const ReplyPtr& reply, uint64_t id, std::string_view name);
   // Answers an error, under no lock.
   static void Refuse(std::unique_lock<std::mutex>* lock, const ReplyPtr& reply, Kind error);
-  // True of a file that whoever opens it here has as its programs left it, though others may have saved `version` since:
-  // something is written to it, or that is its own.
+  // True of a file that whoever opens it here has as its programs left it, though others may have saved `version`
+  // since: it is being written to, or that is its own.
   static bool IsShared(const File& file, uint64_t version);
   // Called by requests that close the file, or write to it after that.
   static void SetClosing(Handle* handle, bool is_closing);
