@@ -86,3 +86,13 @@ export async function memoryRig(changes: Partial<RigSettings> = {}, isReadOnly =
     },
   };
 }
+
+/** Runs with a rig of its own, which is closed whatever comes of it. */
+export async function withRig(run: (rig: MemoryRig) => Promise<void>): Promise<void> {
+  const rig = await memoryRig();
+  try {
+    await run(rig);
+  } finally {
+    await rig.close();
+  }
+}
